@@ -1,0 +1,182 @@
+"""What passes between a loop and a model: messages, requests, replies, usage and its price.
+
+Invariant: an assistant message that is kept is kept verbatim. `Message.verbatim` holds the provider's own
+blocks (thinking, citations) where `content` alone would lose something; a provider sends those back untouched.
+The shapes follow the Messages API, so that a transcript reads the same on the wire, in a trace and in a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+JSON = Any
+"""A value made of dict, list, str, int, float, bool and None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """Text that the model or the user wrote."""
+
+    text: str
+    type: Literal["text"] = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A tool call that the model asked for; `input` is what it gave as arguments, valid or not."""
+
+    id: str
+    name: str
+    input: Mapping[str, JSON]
+    type: Literal["tool_use"] = "tool_use"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool call gave back; `tool_use_id` pairs it with its call."""
+
+    tool_use_id: str
+    content: str
+    is_error: bool = False
+    type: Literal["tool_result"] = "tool_result"
+
+
+Block = Text | ToolCall | ToolResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["user", "assistant"]
+    content: tuple[Block, ...]
+    verbatim: tuple[Mapping[str, JSON], ...] | None = None
+
+    @property
+    def text(self) -> str:
+        """All text blocks, joined by newlines."""
+        return "\n".join(block.text for block in self.content if isinstance(block, Text))
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls in the order in which they were asked for."""
+        return tuple(block for block in self.content if isinstance(block, ToolCall))
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """The tool results in the order of their calls."""
+        return tuple(block for block in self.content if isinstance(block, ToolResult))
+
+
+def user(text: str) -> Message:
+    """Make a user message of one text."""
+    return Message(role="user", content=(Text(text=text),))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """What a model is told of a tool, and what the dispatcher must know of it.
+
+    `input_schema` is a JSON Schema of an object. `writes` marks a tool that changes the world: calls of one
+    turn run in parallel only where none of them writes. `critical` marks a write whose failure ends the trial.
+    """
+
+    name: str
+    description: str
+    input_schema: Mapping[str, JSON]
+    writes: bool = False
+    critical: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Token counters as the API gives them; `input` excludes everything that touched the cache."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+
+    @property
+    def prompt(self) -> int:
+        """All tokens of the prompt, cached or not."""
+        return self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h
+
+    @property
+    def total(self) -> int:
+        """Prompt and output tokens: what the `tokens` cap counts."""
+        return self.prompt + self.output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """US dollars per million tokens of each bucket of `Usage`.
+
+    Where a model costs more for long prompts, `above` is the price of a call whose whole prompt has more than
+    `above_prompt_tokens` tokens.
+    """
+
+    input: float
+    output: float
+    cache_read: float = 0.0
+    cache_write_5m: float = 0.0
+    cache_write_1h: float = 0.0
+    above_prompt_tokens: int | None = None
+    above: Price | None = None
+
+    def of(self, usage: Usage) -> float:
+        """Cost of one call in US dollars."""
+        if self.above is not None and self.above_prompt_tokens is not None and usage.prompt > self.above_prompt_tokens:
+            return self.above.of(usage)
+        return (
+            usage.input * self.input
+            + usage.output * self.output
+            + usage.cache_read * self.cache_read
+            + usage.cache_write_5m * self.cache_write_5m
+            + usage.cache_write_1h * self.cache_write_1h
+        ) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One question to a model.
+
+    `seed` and `call` name this draw of this trial: a simulated model takes its randomness from them and from
+    nothing else, a live model ignores them (the API has no seed). `call` counts all model calls of the trial from 1.
+    """
+
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    max_tokens: int = 4096
+    seed: int = 0
+    call: int = 1
+
+
+StopReason = Literal[
+    "end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "model_context_window_exceeded"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A model's answer; `usd` is None where the price is unknown, never 0 instead."""
+
+    message: Message
+    stop_reason: StopReason
+    usage: Usage = field(default_factory=Usage)
+    usd: float | None = None
+    model: str = ""
+
+    @property
+    def text(self) -> str:
+        """The text of the answer."""
+        return self.message.text
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls that the answer asks for."""
+        return self.message.calls

@@ -1,0 +1,210 @@
+"""What is to be run: suites, tasks, variants, and the trials that they make.
+
+Invariant: a plan is data and complete. A `Trial` can be pickled, sent anywhere and played there; its key holds
+digests of the task and the variant, so an edited task is another trial and an untouched one is never run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+
+from evalkit.core.message import JSON
+
+
+def digest(value: JSON) -> str:
+    """Hash a JSON value: 16 hex digits of the SHA-256 of its canonical form (keys sorted, no blanks)."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """A part by name: the `kind` of a file in `evalkit/parts/<family>/` and the options that it is built with."""
+
+    kind: str
+    options: Mapping[str, JSON] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """Limits of one trial, stacked; None is no limit.
+
+    A field's name is the name of the meter on `Tally` that it limits, so a cap on something counted is one line
+    here. `turns` counts model calls of the loop's own conversation, `tokens` prompt and output of every model call, `seconds`
+    working time on a monotonic clock (waiting for a provider's rate limit is counted apart), `usd` dollars.
+    """
+
+    turns: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+    usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """How often a call that failed in passing is tried, the first try counted; waits double from `base` up to `longest` seconds."""
+
+    model: int = 5
+    tool: int = 3
+    base: float = 1.0
+    longest: float = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One thing to do, what the agent is given for it, and what decides.
+
+    `base` is the folder that relative paths in options start from; it and the text of `tags` are no part of the
+    task's identity. `files` maps each file that the task uses to a digest of its bytes, so that an edited
+    fixture makes another task. `simulate` says how a simulated model would solve it; `trials` is how often it is to be tried.
+    """
+
+    suite: str
+    id: str
+    prompt: str
+    graders: tuple[Spec, ...]
+    checks: tuple[Spec, ...] = ()
+    environment: Spec = Spec(kind="bare")
+    tools: tuple[Spec, ...] = ()
+    simulate: Mapping[str, JSON] = field(default_factory=dict)
+    count_capped: Literal["failed", "graded"] = "failed"
+    tags: tuple[str, ...] = ()
+    trials: int = 8
+    base: str = "."
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """Identity of the task's content: everything but where it lies, its tags and how often it is tried."""
+        content = asdict(self)
+        for name in ("base", "tags", "trials"):
+            del content[name]
+        return digest(content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """A named list of tasks; `configs` are the variant files to use when none are named, `files` as in `Task`."""
+
+    name: str
+    tasks: tuple[Task, ...]
+    configs: tuple[str, ...] = ()
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """One loop configuration: everything that may move pass^k, and nothing else.
+
+    `errors` is what a model is shown of a failed tool call: `verbatim` the text of the failure, `generic` the words "tool failed".
+    `max_tokens` bounds one reply.
+    """
+
+    name: str
+    provider: Spec
+    loop: Spec = Spec(kind="react")
+    context: Spec = Spec(kind="full")
+    caps: Caps = Caps()
+    retries: Retries = Retries()
+    errors: Literal["verbatim", "generic"] = "verbatim"
+    prompt: str = ""
+    max_tokens: int = 4096
+    source: str = ""
+
+    @property
+    def digest(self) -> str:
+        """Identity of the configuration's content, without its name and the file that it came from."""
+        return digest(self.content())
+
+    @property
+    def design_digest(self) -> str:
+        """Identity of the loop design alone: `digest` with the provider left out."""
+        content = self.content()
+        del content["provider"]
+        return digest(content)
+
+    def content(self) -> dict[str, JSON]:
+        """The configuration as a JSON object, without its name and source: what two variants are compared by."""
+        content = asdict(self)
+        for name in ("name", "source"):
+            del content[name]
+        return content
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """A rule that a run must meet: a metric of one variant over a bound, or its drop from a baseline within a margin.
+
+    `metric` is written as people write it: `pass^8`, `pass@1`, `cap_rate(turns)`, `usd_per_reliable_success`.
+    `variant` None means each variant of the run. `min` and `max` bound the metric's value.
+    `baseline` with `max_drop` bounds the loss of the metric against another variant of the same run.
+    """
+
+    metric: str = "pass^8"
+    variant: str | None = None
+    task: str | None = None
+    min: float | None = None
+    max: float | None = None
+    baseline: str | None = None
+    max_drop: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """A file of variants: the loop designs to compare, which of them is the baseline, and the gates to meet."""
+
+    variants: tuple[Variant, ...]
+    baseline: str | None = None
+    gates: tuple[Gate, ...] = ()
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialKey:
+    """Which attempt this is; `index` counts a task's attempts under a variant from 1."""
+
+    suite: str
+    task: str
+    variant: str
+    index: int
+    task_digest: str
+    variant_digest: str
+
+    @property
+    def digest(self) -> str:
+        """The primary key of the trial: 32 hex digits over all fields."""
+        text = "\x00".join(
+            (self.suite, self.task, self.variant, str(self.index), self.task_digest, self.variant_digest)
+        )
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One attempt, ready to be played anywhere: playing it is a pure function of this value and the world it calls.
+
+    `attempt` counts how often our own world broke under it: 1 the first time.
+    """
+
+    key: TrialKey
+    task: Task
+    variant: Variant
+    seed: int
+    attempt: int = 1
+
+
+def trial_seed(key: TrialKey, design_digest: str, run_seed: int) -> int:
+    """Derive a trial's 64-bit seed from what it is.
+
+    The provider is left out (`design_digest` stands for the variant): one loop design asked of a simulated
+    model in this process and of the same model behind a server draws the same numbers, and can be compared
+    trial by trial.
+    """
+    text = "\x00".join(
+        (key.suite, key.task, key.variant, str(key.index), key.task_digest, design_digest, str(run_seed))
+    )
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")

@@ -1,0 +1,211 @@
+"""Every seam of evalkit, to be read in one sitting.
+
+A part is a frozen dataclass in `evalkit/parts/<family>/<kind>.py`, named as its file in CamelCase; its fields are the
+options that YAML may give. What has no state of its own *is* the part (a check, a context policy, a loop, a tool);
+what has state is opened by the part once a trial (a provider, an environment), so no trial sees another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from evalkit.core.message import JSON, Message, Price, Reply, Request, ToolCall, ToolResult, ToolSpec
+from evalkit.core.plan import Task, Trial
+from evalkit.core.record import Nature, Tally, TrialRecord, Verdict
+
+
+class Provider(Protocol):
+    """A model, as one trial sees it."""
+
+    def complete(self, request: Request) -> Reply:
+        """Answer, or raise `ProviderError` or `ContextOverflow`; never retries by itself."""
+
+
+class ProviderPart(Protocol):
+    """How a variant names a model."""
+
+    @property
+    def nature(self) -> Nature:
+        """Where its replies come from; recorded with each trial."""
+
+    def price(self) -> Price | None:
+        """Price of its tokens, None where unknown: a dollar cap is then refused before the first call."""
+
+    def open(self, trial: Trial) -> Provider:
+        """Make the provider of one trial; clients that are dear to make are shared behind it."""
+
+
+class Ground(Protocol):
+    """The place on disk that an environment gets for one trial; it is removed when the trial has been graded."""
+
+    @property
+    def base(self) -> Path:
+        """The folder that relative paths in a suite start from: read it, never write to it."""
+
+    def folder(self) -> Path:
+        """An empty folder of this trial alone, made at the first call."""
+
+
+@runtime_checkable
+class Environment(Protocol):
+    """The world that an agent acts on, fresh for each trial."""
+
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools that the environment itself offers."""
+
+    def call(self, call: ToolCall) -> str:
+        """Run one of them with arguments that fit its schema; raises a `ToolError` where it fails."""
+
+    def state(self) -> JSON:
+        """The observable state as a JSON value: equal values mean that nothing changed. Works after `close` too."""
+
+    def close(self) -> None:
+        """End everything that still runs in it; what it left on disk stays until the trial has been graded."""
+
+    def export(self, into: Path) -> None:
+        """Copy the final state into an empty folder for a grader. Works after `close` too, as often as asked."""
+
+
+class EnvironmentPart(Protocol):
+    """How a task names its world."""
+
+    def open(self, ground: Ground) -> Environment:
+        """Make the environment of one trial."""
+
+
+class Tool(Protocol):
+    """A tool that a suite declares beside those of its environment."""
+
+    def spec(self, base: Path) -> ToolSpec:
+        """What the model is told of it; relative paths in its options start from `base`."""
+
+    def use(self, arguments: Mapping[str, JSON], world: Environment) -> str:
+        """Run it with arguments that fit its schema; raises a `ToolError` where it fails."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """A check's answer and why; `unknown` is an answer, not an error."""
+
+    verdict: Verdict
+    reason: str = ""
+
+
+class Evidence(Protocol):
+    """What a check may look at: the task, the answer, the conversation, and the state of the world."""
+
+    @property
+    def task(self) -> Task:
+        """The task as planned; its `base` is where a check's own files are found."""
+
+    @property
+    def answer(self) -> str:
+        """The text with which the agent ended; empty where it ended without one."""
+
+    @property
+    def transcript(self) -> tuple[Message, ...]:
+        """The whole conversation."""
+
+    def state(self) -> JSON:
+        """The environment's observable state."""
+
+    def copy(self) -> Path:
+        """A fresh folder with a copy of the state, out of the agent's reach, for the caller alone to use up."""
+
+
+class Check(Protocol):
+    """A rung of the loop's ladder, or a grader that decides the trial: one seam for both."""
+
+    def judge(self, evidence: Evidence) -> CheckResult:
+        """Answer pass, fail or unknown; raises `GraderBroke` where the check itself could not be made."""
+
+
+class ContextPolicy(Protocol):
+    """What of the transcript the model is shown: a pure view that the Messages API accepts."""
+
+    def view(self, messages: tuple[Message, ...], tally: Tally) -> tuple[Message, ...]:
+        """Choose; `messages[0]` is the user's request and is always kept."""
+
+
+class Session(Protocol):
+    """A loop's only way to the model and the world. Using it gives a loop its caps, trace and counting.
+
+    A stop is sticky: once a cap fired, every further `ask` and `act` ends the loop again.
+    """
+
+    @property
+    def task(self) -> Task:
+        """What is to be done."""
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """All tools, the environment's and the suite's."""
+
+    @property
+    def transcript(self) -> tuple[Message, ...]:
+        """The conversation so far; it is never edited."""
+
+    @property
+    def tally(self) -> Tally:
+        """Everything counted so far."""
+
+    def ask(self, *, tools: bool = True, purpose: str = "act") -> Reply:
+        """Let the model take its turn on the transcript; `tools` False offers none. The reply joins the transcript."""
+
+    def act(self, calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
+        """Run tool calls; the results join the transcript in call order."""
+
+    def note(self, text: str, origin: str) -> None:
+        """Put a user message of the loop's own into the conversation."""
+
+    def stop(self, reason: str, detail: str = "") -> None:
+        """End the trial for a reason of the loop's own, such as `gave_up`. Does not return."""
+
+
+class Loop(Protocol):
+    """Control flow, and nothing else."""
+
+    def play(self, session: Session) -> None:
+        """Work on the session's task until done; returning means that the agent stopped by itself."""
+
+
+Play = Callable[[Trial], TrialRecord]
+"""Plays one trial: pure, picklable, and never raising."""
+
+
+class Backend(Protocol):
+    """Where trials are played."""
+
+    def map(self, play: Play, trials: Iterable[Trial]) -> Iterator[TrialRecord]:
+        """Play lazily drawn trials, several at a time, and yield records as they come."""
+
+
+class Store(Protocol):
+    """Where records are kept."""
+
+    def done(self) -> frozenset[str]:
+        """Digests of the keys whose trials passed or failed; an errored trial is not done."""
+
+    def begin(self, trial: Trial) -> None:
+        """Note durably that an attempt starts."""
+
+    def keep(self, record: TrialRecord) -> None:
+        """Keep a record durably; a key that is done already keeps its first record."""
+
+    def records(self) -> Iterator[TrialRecord]:
+        """All kept records without their events, one a key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """All parts of a trial, built: what the engine needs to play it."""
+
+    loop: Loop
+    provider: ProviderPart
+    context: ContextPolicy
+    environment: EnvironmentPart
+    tools: tuple[Tool, ...] = ()
+    graders: tuple[Check, ...] = ()

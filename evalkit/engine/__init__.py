@@ -1,0 +1,1 @@
+"""The life of one trial: ask, act, count, watch, stop, grade, record."""

@@ -1,0 +1,1 @@
+"""YAML to plans: every mistake at once, each with its place."""

@@ -1,0 +1,1 @@
+"""Records to numbers: estimates, intervals, comparisons, gates. Nothing here knows where records are kept."""

@@ -1,0 +1,1 @@
+"""One file a kind: checks for the loop's ladder and graders that decide."""

@@ -1,0 +1,1 @@
+"""One file a kind: worlds that an agent acts on."""

@@ -1,0 +1,1 @@
+"""One file a kind: control flow, and nothing else."""

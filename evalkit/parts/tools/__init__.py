@@ -1,0 +1,1 @@
+"""One file a kind: tools that a suite declares."""

@@ -1,0 +1,1 @@
+"""Numbers to eyes: terminal tables, figures, the page, traces."""

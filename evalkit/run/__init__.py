@@ -1,0 +1,1 @@
+"""Many trials: schedule, play, backends, execute."""

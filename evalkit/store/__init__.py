@@ -1,0 +1,1 @@
+"""Runs on disk: append, resume, read."""
