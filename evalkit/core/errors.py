@@ -108,3 +108,11 @@ class ContextOverflow(EvalkitError):
 
 class GraderBroke(EvalkitError):
     """A check crashed, hung or gave no usable answer: our world broke, so the trial is an error."""
+
+
+class Stopped(BaseException):
+    """The trial is over: raised through a loop to end it.
+
+    Not an `Exception`, so that a loop which catches those for its own ends does not run on after its cap fired;
+    one that catches even this is stopped again at its next step.
+    """

@@ -183,6 +183,18 @@ class TrialKey:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+def trial_key(task: Task, task_digest: str, variant: Variant, variant_digest: str, index: int) -> TrialKey:
+    """Name the `index`-th attempt of a task under a variant; the digests are given because they are dear to compute."""
+    return TrialKey(
+        suite=task.suite,
+        task=task.id,
+        variant=variant.name,
+        index=index,
+        task_digest=task_digest,
+        variant_digest=variant_digest,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """One attempt, ready to be played anywhere: playing it is a pure function of this value and the world it calls.

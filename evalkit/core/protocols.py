@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import NoReturn, Protocol, runtime_checkable
 
 from evalkit.core.message import JSON, Message, Price, Reply, Request, ToolCall, ToolResult, ToolSpec
 from evalkit.core.plan import Task, Trial
@@ -30,6 +30,9 @@ class ProviderPart(Protocol):
     @property
     def nature(self) -> Nature:
         """Where its replies come from; recorded with each trial."""
+
+    def ready(self) -> str | None:
+        """What keeps it from being asked at all (no key, no model), and how to mend it; None where nothing does. Cheap."""
 
     def price(self) -> Price | None:
         """Price of its tokens, None where unknown: a dollar cap is then refused before the first call."""
@@ -161,8 +164,8 @@ class Session(Protocol):
     def note(self, text: str, origin: str) -> None:
         """Put a user message of the loop's own into the conversation."""
 
-    def stop(self, reason: str, detail: str = "") -> None:
-        """End the trial for a reason of the loop's own, such as `gave_up`. Does not return."""
+    def stop(self, reason: str, detail: str = "") -> NoReturn:
+        """End the trial for a reason of the loop's own, such as `gave_up`."""
 
 
 class Loop(Protocol):

@@ -123,6 +123,19 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unanswered:
+    """A model call that failed for good: the last error and every failed attempt, the last one included."""
+
+    turn: int
+    call: int
+    error: str
+    at: float
+    seconds: float
+    attempts: tuple[Attempt, ...] = ()
+    type: Literal["unanswered"] = "unanswered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Acted:
     """A tool call: what was asked, what the model was shown, and what really happened (`error`, `detail`)."""
 
@@ -172,7 +185,7 @@ class Halted:
     type: Literal["halted"] = "halted"
 
 
-Event = Asked | Acted | Noted | Checked | Halted
+Event = Asked | Unanswered | Acted | Noted | Checked | Halted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,10 @@ class Scripted:
     usd_price: Price | None = None
     nature: ClassVar[Nature] = "simulated"
 
+    def ready(self) -> str | None:
+        """Always."""
+        return None
+
     def price(self) -> Price | None:
         """The price given, if one was."""
         return self.usd_price

@@ -1,0 +1,57 @@
+"""The place on disk of one trial, made when first needed and removed at the end.
+
+Invariant: nothing that a trial wrote outlives it, and what graders look at is a copy that the agent never had.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+
+class TrialGround:
+    """Folders of one trial (`core.protocols.Ground`), removed on leaving the context."""
+
+    def __init__(self, base: Path) -> None:
+        """Note where the suite lies; touch nothing yet."""
+        self._base = base
+        self._root: Path | None = None
+        self._made = 0
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove everything, also what the agent made read-only."""
+        if self._root is not None:
+            _remove(self._root)
+
+    @property
+    def base(self) -> Path:
+        """The folder that relative paths in the suite start from."""
+        return self._base
+
+    def folder(self) -> Path:
+        """Make an empty folder of this trial alone; each call makes another."""
+        if self._root is None:
+            self._root = Path(tempfile.mkdtemp(prefix="evalkit-"))
+        self._made += 1
+        made = self._root / str(self._made)
+        made.mkdir(mode=0o700)
+        return made
+
+
+def _remove(root: Path) -> None:
+    """Delete a tree; folders without permissions get them back first. Links are removed, never followed."""
+    shutil.rmtree(root, ignore_errors=True)
+    if not root.exists():
+        return
+    for folder in sorted((path for path in root.rglob("*") if path.is_dir() and not path.is_symlink()), key=str):
+        folder.chmod(0o700)
+    shutil.rmtree(root, ignore_errors=True)

@@ -1,0 +1,64 @@
+"""Where trials are played: in this thread, in threads, in processes. The only file that knows joblib.
+
+Invariant: trials are drawn lazily, one at a time as workers become free, and records come back as they are done, in
+any order. A trial never raises, so nothing in flight is ever lost to another's failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from evalkit.core.errors import ConfigurationError
+from evalkit.core.plan import Trial
+from evalkit.core.protocols import Backend, Play
+from evalkit.core.record import TrialRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Serial:
+    """One trial after the other, in the calling thread."""
+
+    jobs: int = 1
+
+    def map(self, play: Play, trials: Iterable[Trial]) -> Iterator[TrialRecord]:
+        """Play in order."""
+        return map(play, trials)
+
+
+@dataclass(frozen=True, slots=True)
+class Joblib:
+    """Several at once, on one of joblib's own backends."""
+
+    name: str
+    jobs: int
+
+    def map(self, play: Play, trials: Iterable[Trial]) -> Iterator[TrialRecord]:
+        """Play `jobs` at a time; one trial a batch, because trials differ in length."""
+        from joblib import Parallel, delayed  # noqa: PLC0415  # loaded only when a run needs it
+
+        parallel = Parallel(
+            n_jobs=self.jobs,
+            backend=self.name,
+            return_as="generator_unordered",
+            batch_size=1,
+            pre_dispatch=self.jobs if self.name == "threading" else "2*n_jobs",
+        )
+        records: Iterator[TrialRecord] = parallel(delayed(play)(trial) for trial in trials)
+        return records
+
+
+BACKENDS: dict[str, Callable[[int], Backend]] = {
+    "serial": lambda jobs: Serial(),  # noqa: ARG005  # one signature for all
+    "threads": lambda jobs: Joblib("threading", jobs),
+    "processes": lambda jobs: Joblib("loky", jobs),
+}
+
+
+def backend(name: str, jobs: int) -> Backend:
+    """Make a backend by name with so many workers."""
+    if name not in BACKENDS:
+        raise ConfigurationError.of(f"backend {name!r}", "no such backend", f"there are: {', '.join(BACKENDS)}")
+    if jobs < 1:
+        raise ConfigurationError.of(f"jobs {jobs}", "at least one worker is needed")
+    return BACKENDS[name](jobs)

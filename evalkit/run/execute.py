@@ -1,0 +1,99 @@
+"""Playing a schedule: what is missing is played, what errored is played afresh, what is done is kept.
+
+Invariant: the driver alone writes, and a record is handed to the store before anybody is told of it. A trial that passed or
+failed is never played again; only one that our own world broke is, up to a fixed number of attempts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from evalkit.core.plan import Trial
+from evalkit.core.protocols import Backend, Play, Store
+from evalkit.core.record import TrialRecord
+
+ERRORS_IN_A_ROW = 10
+
+EndReason = Literal["complete", "interrupted", "budget", "fatal", "outage"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a run came to its end: `detail` says what a person needs to know, `played` counts records of this call."""
+
+    reason: EndReason
+    detail: str = ""
+    played: int = 0
+
+
+@dataclass(slots=True)
+class Brake:
+    """Stops a run from outside: once pulled, no further trial is started. The first reason stays."""
+
+    reason: EndReason | None = None
+    detail: str = ""
+
+    def pull(self, reason: EndReason, detail: str = "") -> None:
+        """Ask for the end."""
+        if self.reason is None:
+            self.reason, self.detail = reason, detail
+
+
+@dataclass(slots=True, kw_only=True)
+class Execution:
+    """One call of the runner over a schedule.
+
+    `attempts` is how often an errored trial is tried in all; `max_usd` bounds the spend of the whole run, `spent` is what
+    earlier calls on the same folder have spent. `told` is called with each record once the store has it.
+    """
+
+    play: Play
+    backend: Backend
+    store: Store
+    told: Callable[[TrialRecord], None]
+    attempts: int = 3
+    max_usd: float | None = None
+    spent: float = 0.0
+    brake: Brake = field(default_factory=Brake)
+    played: int = 0
+    errors_in_a_row: int = 0
+
+    def run(self, trials: Sequence[Trial]) -> Ended:
+        """Play all trials that are not done; errored ones again after the others, so that an outage may heal meanwhile."""
+        done = self.store.done()
+        pending = [trial for trial in trials if trial.key.digest not in done]
+        while pending and self.brake.reason is None:
+            waiting = {trial.key: trial for trial in pending}
+            pending = []
+            for record in self.backend.map(self.play, self._feed(list(waiting.values()))):
+                self._keep(record)
+                if record.outcome == "error" and record.attempt < self.attempts:
+                    pending.append(replace(waiting[record.key], attempt=record.attempt + 1))
+        reason = self.brake.reason or "complete"
+        return Ended(reason=reason, detail=self.brake.detail, played=self.played)
+
+    def _feed(self, trials: Sequence[Trial]) -> Iterator[Trial]:
+        """Hand out trials until the brake is pulled; each start is noted first, so that the spend of a killed one is known of."""
+        for trial in trials:
+            if self.brake.reason is not None:
+                return
+            self.store.begin(trial)
+            yield trial
+
+    def _keep(self, record: TrialRecord) -> None:
+        """Store a record, then tell, then see whether the run may go on."""
+        self.store.keep(record)
+        self.played += 1
+        self.spent += record.tally.usd or 0.0
+        self.told(record)
+        self.errors_in_a_row = self.errors_in_a_row + 1 if record.outcome == "error" else 0
+        if record.fatal:
+            self.brake.pull("fatal", record.error)
+        elif self.errors_in_a_row >= ERRORS_IN_A_ROW:
+            self.brake.pull(
+                "outage", f"{ERRORS_IN_A_ROW} trials in a row ended in errors, the last with: {record.error}"
+            )
+        elif self.max_usd is not None and self.spent >= self.max_usd:
+            self.brake.pull("budget", f"spent {self.spent:.4f} of {self.max_usd:g} USD")
