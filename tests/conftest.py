@@ -1,0 +1,115 @@
+"""Makers of small plans, shared by all tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from evalkit.core.clock import Clock, ManualClock
+from evalkit.core.message import JSON, ToolSpec
+from evalkit.core.plan import Spec, Task, Trial, Variant, trial_key
+from evalkit.core.protocols import Check, CheckResult, EnvironmentPart, Evidence, Loop, Parts, Tool
+from evalkit.core.record import TrialRecord
+from evalkit.engine.trial import play_trial
+from evalkit.parts.context.full import Full
+from evalkit.parts.environments.bare import Bare
+from evalkit.parts.loops.react import React
+from evalkit.parts.providers.scripted import Line, Scripted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Says:
+    """A check that answers as it was told, or raises."""
+
+    verdict: Any = "pass"
+    error: Exception | None = None
+
+    def judge(self, evidence: Evidence) -> CheckResult:
+        """Answer."""
+        if self.error is not None:
+            raise self.error
+        return CheckResult(verdict=self.verdict, reason="as told")
+
+
+@dataclass(slots=True, kw_only=True)
+class Does:
+    """A tool that does what a function does, and keeps what it was given."""
+
+    name: str
+    action: Callable[[Mapping[str, JSON]], str]
+    schema: Mapping[str, JSON] = field(default_factory=lambda: {"type": "object"})
+    writes: bool = False
+    critical: bool = False
+    given: list[Mapping[str, JSON]] = field(default_factory=list)
+
+    def spec(self, base: object) -> ToolSpec:
+        """Describe it."""
+        return ToolSpec(
+            name=self.name,
+            description="a test's tool",
+            input_schema=self.schema,
+            writes=self.writes,
+            critical=self.critical,
+        )
+
+    def use(self, arguments: Mapping[str, JSON], world: object) -> str:
+        """Do it."""
+        self.given.append(arguments)
+        return self.action(arguments)
+
+
+def a_trial(task: Mapping[str, Any] | None = None, variant: Mapping[str, Any] | None = None, index: int = 1) -> Trial:
+    """Make a trial; the mappings replace fields of its task and variant."""
+    made_task = Task(**{"suite": "s", "id": "t", "prompt": "do it", "graders": (Spec(kind="equals"),), **(task or {})})
+    made_variant = Variant(**{"name": "v", "provider": Spec(kind="scripted"), **(variant or {})})
+    key = trial_key(made_task, made_task.digest, made_variant, made_variant.digest, index)
+    return Trial(key=key, task=made_task, variant=made_variant, seed=7)
+
+
+def play_script(
+    *script: Line,
+    trial: Trial | None = None,
+    tools: Sequence[Tool] = (),
+    grader: Check | None = None,
+    loop: Loop | None = None,
+    environment: EnvironmentPart | None = None,
+    provider: Any = None,
+    clock: Clock | None = None,
+) -> TrialRecord:
+    """Play one trial against a scripted model."""
+    parts = Parts(
+        loop=loop or React(),
+        provider=provider or Scripted(script=script),
+        context=Full(),
+        environment=environment or Bare(),
+        tools=tuple(tools),
+        graders=(grader or Says(),),
+    )
+    return play_trial(trial or a_trial(), parts, clock or ManualClock())
+
+
+@pytest.fixture
+def says() -> type[Says]:
+    """The check that answers as told."""
+    return Says
+
+
+@pytest.fixture
+def does() -> type[Does]:
+    """The tool that does as told."""
+    return Does
+
+
+@pytest.fixture
+def make_trial() -> Callable[..., Trial]:
+    """A maker of trials."""
+    return a_trial
+
+
+@pytest.fixture
+def play() -> Callable[..., TrialRecord]:
+    """A player of scripts."""
+    return play_script
