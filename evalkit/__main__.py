@@ -1,0 +1,5 @@
+"""`python -m evalkit` is `evalkit`."""
+
+from evalkit.cli.main import entry
+
+entry()

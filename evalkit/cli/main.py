@@ -1,0 +1,83 @@
+"""The entry point: finds the command, runs it, turns errors into messages and exit codes.
+
+Invariant: a user's mistake never shows a traceback, and `evalkit --help` imports no command.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+
+from evalkit import __version__
+from evalkit.cli.exits import TABLE, Exit
+from evalkit.cli.output import say, tell
+from evalkit.core.errors import ConfigurationError, EvalkitError
+
+COMMANDS = {
+    "run": "run suites under loop variants, n trials a task, and show pass^k",
+    "show": "show a run, a task, a trial's trace, or the variants of a config",
+    "report": "write the HTML report of a run",
+    "compare": "compare the variants of a run with its baseline, or two runs",
+    "gate": "judge a run by rules such as 'pass^8>=0.7', for CI",
+    "validate": "check suites and configs without running anything",
+    "schema": "write the JSON Schema of suites or configs, for editors",
+    "serve-sim": "serve the simulated model behind a Messages API on loopback",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; gives the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or words[0] in ("-h", "--help", "help"):
+        say(usage())
+        return Exit.OK if words else Exit.USAGE
+    if words[0] in ("-V", "--version"):
+        say(f"evalkit {__version__}")
+        return Exit.OK
+    name, rest = words[0], words[1:]
+    if name not in COMMANDS:
+        near = get_close_matches(name, COMMANDS, 1)
+        tell(f"evalkit: no command {name!r}" + (f"; did you mean {near[0]}?" if near else "; see evalkit --help"))
+        return Exit.USAGE
+    return _guarded(name, rest)
+
+
+def usage() -> str:
+    """The text of `evalkit --help`."""
+    commands = "\n".join(f"  {name:<10} {summary}" for name, summary in COMMANDS.items())
+    return (
+        "usage: evalkit COMMAND [ARGUMENTS]\n\n"
+        "Will this agent do it every time? evalkit runs tasks n times under loop variants and measures pass^k,\n"
+        "the share of tasks at which k attempts in a row succeed.\n\n"
+        f"commands:\n{commands}\n\n"
+        "evalkit COMMAND --help tells a command's options; every option may be set by EVALKIT_<OPTION> too.\n\n"
+        f"{TABLE}"
+    )
+
+
+def _guarded(name: str, words: Sequence[str]) -> int:
+    """Import and run one command; mistakes become messages."""
+    command = import_module(f"evalkit.cli.{name.replace('-', '_')}")
+    try:
+        values = command.COMMAND.parse(words)
+        if values.print_config:
+            say(values.described())
+            return Exit.OK
+        code: int = command.run(values)
+    except ConfigurationError as error:
+        tell(f"evalkit {name}: {error}" if len(error.problems) == 1 else f"evalkit {name}:\n{error}")
+        return Exit.USAGE
+    except EvalkitError as error:
+        tell(f"evalkit {name}: {error}")
+        return Exit.INVALID
+    except KeyboardInterrupt:
+        tell(f"evalkit {name}: interrupted")
+        return Exit.INTERRUPTED
+    return code
+
+
+def entry() -> None:
+    """What the installed command calls."""
+    sys.exit(main())

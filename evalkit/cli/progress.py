@@ -1,0 +1,149 @@
+"""What a person sees while a run goes on: a live view on a terminal, a plain line each ten seconds elsewhere.
+
+Invariant: progress goes to stderr alone and is told only what the store already has.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+from evalkit.cli.output import tell
+from evalkit.core.clock import Clock
+from evalkit.core.record import TrialRecord
+
+EVERY = 10.0
+FRAMES_A_SECOND = 8
+KINDS = ("auto", "rich", "plain", "none")
+
+
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """How far a run is."""
+
+    planned: int
+    clock: Clock
+    done: int = 0
+    fresh: int = 0
+    usd: float = 0.0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    stops: Counter[str] = field(default_factory=Counter)
+    variants: dict[str, Counter[str]] = field(default_factory=dict)
+    started: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start the watch."""
+        self.started = self.clock.monotonic()
+
+    def add(self, record: TrialRecord) -> None:
+        """Count a record; an error that will be tried again counts as an error now and as done when it is."""
+        self.fresh += 1
+        self.usd += record.tally.usd or 0.0
+        self.outcomes[record.outcome] += 1
+        self.stops[record.stop.reason] += 1
+        self.variants.setdefault(record.key.variant, Counter())[record.outcome] += 1
+        if record.outcome != "error":
+            self.done += 1
+
+    def line(self) -> str:
+        """All of it in one line."""
+        elapsed = max(self.clock.monotonic() - self.started, 1e-9)
+        rate = self.fresh / elapsed
+        left = (self.planned - self.done) / rate if rate else float("inf")
+        outcomes = " ".join(f"{name} {count}" for name, count in sorted(self.outcomes.items()))
+        time_left = f"{left:.0f} s left" if left != float("inf") else "time left unknown"
+        return f"{self.done}/{self.planned} trials  {outcomes}  ${self.usd:.4f}  {rate:.1f}/s  {time_left}"
+
+
+class Plain:
+    """One line each ten seconds."""
+
+    def __init__(self, counts: Counts) -> None:
+        """Begin to count."""
+        self.counts = counts
+        self._last = counts.clock.monotonic()
+
+    def __enter__(self) -> Self:
+        """Nothing to set up."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Say the last state."""
+        tell(self.counts.line())
+
+    def __call__(self, record: TrialRecord) -> None:
+        """Count, and say how far it is where ten seconds have passed."""
+        self.counts.add(record)
+        now = self.counts.clock.monotonic()
+        if now - self._last >= EVERY:
+            self._last = now
+            tell(self.counts.line())
+
+
+class Silent(Plain):
+    """Counts and says nothing."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Say nothing."""
+
+    def __call__(self, record: TrialRecord) -> None:
+        """Count."""
+        self.counts.add(record)
+
+
+class Live(Plain):
+    """A table that is redrawn in place."""
+
+    def __enter__(self) -> Self:
+        """Start to draw."""
+        from rich.console import Console  # noqa: PLC0415  # loaded only where a terminal shows it
+        from rich.live import Live as RichLive  # noqa: PLC0415  # the same
+
+        self._live = RichLive(
+            get_renderable=self._draw, console=Console(stderr=True), refresh_per_second=FRAMES_A_SECOND, transient=True
+        )
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop to draw and say the last state."""
+        self._live.stop()
+        tell(self.counts.line())
+
+    def __call__(self, record: TrialRecord) -> None:
+        """Count; the view draws itself."""
+        self.counts.add(record)
+
+    def _draw(self) -> Any:
+        """Draw the bar, the variants and the stops."""
+        from rich.console import Group  # noqa: PLC0415  # loaded only where a terminal shows it
+        from rich.progress_bar import ProgressBar  # noqa: PLC0415  # the same
+        from rich.table import Table  # noqa: PLC0415  # the same
+        from rich.text import Text  # noqa: PLC0415  # the same
+
+        table = Table(box=None, pad_edge=False)
+        for column in ("variant", "passed", "failed", "error"):
+            table.add_column(column, justify="left" if column == "variant" else "right")
+        for name, counts in sorted(self.counts.variants.items()):
+            table.add_row(Text(name), *(str(counts[outcome]) for outcome in ("passed", "failed", "error")))
+        stops = "  ".join(f"{name} {count}" for name, count in self.counts.stops.most_common(6))
+        bar = ProgressBar(total=self.counts.planned, completed=self.counts.done, width=60)
+        return Group(bar, Text(self.counts.line()), table, Text(f"stops: {stops}", style="dim"))
+
+
+def progress(kind: str, counts: Counts) -> Plain:
+    """Choose the view: `auto` is live on a terminal and plain elsewhere."""
+    views: dict[str, Callable[[Counts], Plain]] = {"rich": Live, "plain": Plain, "none": Silent}
+    if kind == "auto":
+        kind = "rich" if sys.stderr.isatty() else "plain"
+    return views[kind](counts)

@@ -1,0 +1,99 @@
+"""Where an option's value comes from: flag, environment, file, default, in this order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evalkit.cli.options import Command, positive, share, whole
+from evalkit.core.errors import ConfigurationError
+
+
+def command() -> Command:
+    """A command with one option of each kind."""
+    made = Command("run", "run it")
+    made.option("-j", "--jobs", help="workers", convert=whole(1), default=8)
+    made.option("--task", help="tasks", many=True, default=())
+    made.option("--progress", help="view", choices=("auto", "none"), default="auto")
+    made.switch("--dry-run", help="only say")
+    return made
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_default(elsewhere: Path) -> None:
+    values = command().parse([])
+    assert (values.jobs, values.task, values.progress, values.dry_run) == (8, (), "auto", False)
+    assert set(values.origins.values()) == {"default"}
+
+
+def test_flag_beats_environment_beats_file_beats_default(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (elsewhere / "pyproject.toml").write_text("[tool.evalkit.run]\njobs = 2\nprogress = 'none'\ntask = ['a', 'b']\n")
+    values = command().parse([])
+    assert (values.jobs, values.progress, values.task) == (2, "none", ["a", "b"])
+    monkeypatch.setenv("EVALKIT_JOBS", "3")
+    monkeypatch.setenv("EVALKIT_DRY_RUN", "yes")
+    values = command().parse([])
+    assert (values.jobs, values.dry_run) == (3, True)
+    values = command().parse(["-j", "4", "--task", "x", "--task", "y"])
+    assert (values.jobs, values.task) == (4, ["x", "y"])
+    assert values.origins == {
+        "jobs": "flag",
+        "task": "flag",
+        "progress": "pyproject.toml",
+        "dry_run": "EVALKIT_DRY_RUN",
+    }
+    assert "jobs = 4  (flag)" in values.described()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("EVALKIT_JOBS", "0", "no whole number of at least 1"),
+        ("EVALKIT_JOBS", "many", "no whole number of at least 1"),
+        ("EVALKIT_PROGRESS", "loud", "not one of auto, none"),
+        ("EVALKIT_DRY_RUN", "perhaps", "neither on nor off"),
+    ],
+)
+def test_a_bad_value_of_the_environment_names_the_variable(
+    variable: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        command().parse([])
+    assert variable in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[tool.evalkit.run]\njob = 2", "did you mean jobs"),
+        ("[tool.evalkit.run\n", "cannot be read"),
+        ("[tool.evalkit.run]\njobs = 'x'", "no whole number"),
+    ],
+)
+def test_a_bad_file_says_what_is_wrong(elsewhere: Path, text: str, message: str) -> None:
+    (elsewhere / "pyproject.toml").write_text(text)
+    with pytest.raises(ConfigurationError, match=message):
+        command().parse([])
+
+
+@pytest.mark.parametrize("argv", [["-j", "0"], ["--jobs", "x"], ["--job", "3"], ["--progress", "loud"], ["extra"]])
+def test_bad_flags_end_with_the_usage_code(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        command().parse(argv)
+    assert caught.value.code == 2
+    assert "usage: evalkit run" in capsys.readouterr().err
+
+
+def test_converters() -> None:
+    assert (whole(0)("0"), positive("0.5"), share("1")) == (0, 0.5, 1.0)
+    for convert, text in [(positive, "0"), (positive, "nan"), (positive, "inf"), (share, "1.1"), (share, "nan")]:
+        with pytest.raises(Exception, match="is no number"):
+            convert(text)
