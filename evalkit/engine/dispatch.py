@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from evalkit.core.clock import Clock
 from evalkit.core.errors import EvalkitError, MalformedArgs, ToolError, ToolFailed
@@ -36,6 +37,7 @@ class Dispatcher:
     declared: Mapping[str, Tool]
     retrier: Retrier
     clock: Clock
+    base: Path
     generic_errors: bool = False
 
     def run(self, calls: Sequence[ToolCall], turn: int, guard: Callable[[], None]) -> tuple[Acted, ...]:
@@ -81,7 +83,9 @@ class Dispatcher:
         if wrong is not None:
             raise MalformedArgs(wrong)
         tool = self.declared.get(call.name)
-        value, error = contain(lambda: self.world.call(call) if tool is None else tool.use(call.input, self.world))
+        value, error = contain(
+            lambda: self.world.call(call) if tool is None else tool.use(call.input, self.world, self.base)
+        )
         if error is None:
             return value or ""
         if isinstance(error, ToolError):

@@ -83,6 +83,7 @@ def _open_session(trial: Trial, parts: Parts, world: Environment, clock: Clock) 
         declared=tools,
         retrier=retrier,
         clock=clock,
+        base=Path(trial.task.base),
         generic_errors=trial.variant.errors == "generic",
     )
     return TrialSession(
