@@ -73,6 +73,7 @@ Name = Annotated[str, AfterValidator(_name)]
 Metric = Annotated[str, AfterValidator(_metric), Described(json_schema_extra={"pattern": f"^({METRIC.pattern})$"})]
 Pointer = Annotated[str, AfterValidator(_pointer), Described(json_schema_extra={"pattern": "^/"})]
 Prompt = Annotated[str, AfterValidator(_prompt)]
+Values = Annotated[tuple[Any, ...], Described(min_length=1)]
 Version = Annotated[Literal[1], Described(description="version of the file's format: 1")]
 
 
@@ -111,7 +112,12 @@ def form(
     hints = get_type_hints(origin)
     kept = [one for one in fields(origin) if one.name not in without]
     shapes = [(one.name, kinds.get(one.name, hints[one.name]), _default(one, optional)) for one in kept]
-    return make_dataclass(name, shapes, kw_only=True)
+    return shape(name, *shapes)
+
+
+def shape(name: str, *shapes: tuple[Any, ...]) -> Any:
+    """Make a class of the fields of a form, and of nothing else: no method that takes time to make."""
+    return make_dataclass(name, shapes, kw_only=True, repr=False, eq=False)
 
 
 def _default(one: Field[Any], optional: tuple[str, ...]) -> Any:
@@ -194,39 +200,23 @@ GATE = form(
     },
 )
 
-SUITE = make_dataclass(
+SUITE = shape(
     "SuiteFile",
-    [
-        ("version", Version),
-        ("suite", told(Name, "name of the suite")),
-        ("tasks", told(many(WRITTEN), "what is tried", min_length=1)),
-        ("configs", told(tuple[str, ...], "files of variants to use when none are named, relative to this file"), ()),
-        ("defaults", told(DEFAULTS, "values of all tasks that do not give their own"), None),
-    ],
-    kw_only=True,
+    ("version", Version),
+    ("suite", told(Name, "name of the suite")),
+    ("tasks", told(many(WRITTEN), "what is tried", min_length=1)),
+    ("configs", told(tuple[str, ...], "files of variants to use when none are named, relative to this file"), ()),
+    ("defaults", told(DEFAULTS, "values of all tasks that do not give their own"), None),
 )
 
-CONFIG = make_dataclass(
+CONFIG = shape(
     "ConfigFile",
-    [
-        ("version", Version),
-        ("extends", told(str | None, "a file of variants that this one is laid over, relative to this file"), None),
-        ("baseline", told(Name | None, "the variant that others are compared with"), None),
-        ("vary", told(tuple[Pointer, ...], "JSON Pointers of everything in which the variants may differ"), ()),
-        ("common", told(SHARED, "what all variants of the file share"), None),
-        (
-            "variants",
-            told(named(Name, SHARED | None), "the loop designs by name, each laid over `common`", min_length=1),
-        ),
-        (
-            "matrix",
-            told(
-                dict[Pointer, Annotated[tuple[Any, ...], Described(min_length=1)]],
-                "values to expand each variant by, by JSON Pointer",
-            ),
-            None,
-        ),
-        ("gates", told(many(GATE), "rules that a run must meet"), ()),
-    ],
-    kw_only=True,
+    ("version", Version),
+    ("extends", told(str | None, "a file of variants that this one is laid over, relative to this file"), None),
+    ("baseline", told(Name | None, "the variant that others are compared with"), None),
+    ("vary", told(tuple[Pointer, ...], "JSON Pointers of everything in which the variants may differ"), ()),
+    ("common", told(SHARED, "what all variants of the file share"), None),
+    ("variants", told(named(Name, SHARED | None), "loop designs by name, each laid over `common`", min_length=1)),
+    ("matrix", told(named(Pointer, Values), "values to expand each variant by, by JSON Pointer"), None),
+    ("gates", told(many(GATE), "rules that a run must meet"), ()),
 )

@@ -17,10 +17,10 @@ from evalkit.measure.metrics.pass_at import PassAt
 from evalkit.measure.metrics.pass_hat import PassHat
 from evalkit.measure.odds import Word, normal_chance, tasks_needed
 from evalkit.measure.paired import bonett_price, holm, sign_flip
-from evalkit.measure.rule import Rule
+from evalkit.measure.rule import HELD, Rule
 from evalkit.measure.ruling import Ruling
 from evalkit.measure.table import Table
-from evalkit.measure.words import bracket, counted, number, p_value, percent, span
+from evalkit.measure.words import bracket, counted, flip, number, p_value, percent, span
 
 Key = tuple[str, str, str, int | None]
 
@@ -151,7 +151,7 @@ def _sentence(
     """Say a ruling in one sentence."""
     value, low, high = bounds
     head = f"{rule.metric.text} of {found.variant} against {found.baseline}"
-    asked = f"may {'drop' if rule.metric.more_is_better else 'rise'} {rule.bound:g}: {verdict.upper()}"
+    asked = f"may {'drop' if rule.metric.more_is_better else 'rise'} {rule.bound:g}{HELD[rule.kind]}: {verdict.upper()}"
     if value is None or low is None or high is None:
         return f"{head} is undefined: {found.why}; {asked}"
     told = [asked]
@@ -160,7 +160,7 @@ def _sentence(
             "significantly worse in " + ", ".join(f"{text} ({p_value(p)} one-sided, Holm)" for text, p in worse)
         )
     if outlook[0] is not None:
-        told.append(f"another run would say otherwise with chance {number(outlook[0], digits=2)}")
+        told.append(flip(outlook[0]))
     if outlook[1] is not None:
         told.append(f"about {outlook[1]:,} tasks would tell")
     return (

@@ -20,10 +20,10 @@ from evalkit.measure.estimate import Ask, Estimate, Reading, conclude, read
 from evalkit.measure.interval import Method, Scope, tail
 from evalkit.measure.metric import Amount
 from evalkit.measure.odds import Bar, Odds, Word, odds
-from evalkit.measure.rule import Kind, Rule, all_rules
+from evalkit.measure.rule import HELD, Kind, Rule, all_rules
 from evalkit.measure.ruling import Ruling, invalid
 from evalkit.measure.table import Table
-from evalkit.measure.words import bracket, number, percent, span
+from evalkit.measure.words import bracket, flip, number, percent, span
 
 MAX_ERROR_RATE = 0.05
 """The share of planned trials that may lack a result before a run is invalid, where nobody says."""
@@ -150,7 +150,7 @@ def _judge_value(table: Table, rule: Rule, variant: str, task: int | None, asked
         flips_why=chances.why,
         pass_at=chances.pass_at,
         fail_at=chances.fail_at,
-        needed=chances.needed if verdict == "inconclusive" else None,
+        needed=chances.needed,
         worst=estimate.worst,
         best=estimate.best,
         why=estimate.why,
@@ -166,8 +166,8 @@ def _verdict(reading: Reading, estimate: Estimate, bar: Bar, asked: Ask) -> tupl
         return verdict, ""
     worst, best = (_word(conclude(reading.filled(good=good), asked), bar) for good in (False, True))
     if worst == best != "inconclusive":
-        return worst, f"all bad or all good, they leave the verdict at {worst}"
-    return "inconclusive", f"all bad, they make it {worst}; all good, {best}"
+        return worst, f"read as bad or as good, they leave the verdict at {worst}"
+    return "inconclusive", f"read as bad they make it {worst}, read as good {best}"
 
 
 def _priced(estimate: Estimate, bar: Bar) -> tuple[Word, str]:
@@ -189,7 +189,7 @@ def _word(estimate: Estimate, bar: Bar) -> Word:
 def _sentence(rule: Rule, estimate: Estimate, verdict: Word, chances: Odds, reason: str) -> str:
     """Say a ruling in one sentence."""
     whose = estimate.variant if estimate.task is None else f"{estimate.variant} on {estimate.task}"
-    rest = [f"needs {rule.sense} {rule.bound:g}: {verdict.upper()}"]
+    rest = [f"needs {rule.sense} {rule.bound:g}{HELD[rule.kind]}: {verdict.upper()}"]
     if reason:
         rest.append(reason)
     if estimate.value is None:
@@ -229,7 +229,7 @@ def _outlook(estimate: Estimate, chances: Odds, sense: Literal[">=", "<="]) -> l
             f"of {of} {chances.unit}, {passes} pass{'es' if chances.pass_at is None else ''} and {fails} fail{'s' if chances.fail_at is None else ''}"
         )
     if chances.flips is not None:
-        told.append(f"another run would say otherwise with chance {number(chances.flips, digits=2)}")
+        told.append(flip(chances.flips))
     if chances.needed is not None:
         told.append(f"about {chances.needed:,} {chances.unit} would tell")
     return told

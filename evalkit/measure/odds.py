@@ -94,7 +94,9 @@ def odds(reading: Reading, estimate: Estimate, bar: Bar, asked: Ask) -> Odds:
     if bar.kind != "lower":
         passes = fails = bound if bar.kind == "point" else fails
     verdict = bar.verdict(estimate.value, estimate.low, estimate.high)
-    needed = tasks_needed(estimate.tasks, abs(value - bound), error, asked.confidence)
+    needed = None
+    if verdict == "inconclusive":
+        needed = tasks_needed(estimate.tasks, abs(value - bound), error, asked.confidence)
     return Odds(flips=1.0 - normal_chance(verdict, value, error, passes, fails), needed=needed)
 
 

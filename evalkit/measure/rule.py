@@ -20,6 +20,9 @@ from evalkit.measure.table import meant
 Kind = Literal["lower", "point", "not-worse"]
 """How a rule is held: shown to be met (three-way), met by the bare estimate, or not shown to be missed."""
 
+HELD: dict[Kind, str] = {"lower": "", "point": " by the bare value", "not-worse": " or not shown to miss it"}
+"""What a sentence adds to a rule of each kind."""
+
 MARGIN = 0.10
 """How much worse than a baseline is still as good, where nobody says."""
 

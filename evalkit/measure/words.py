@@ -26,6 +26,12 @@ def p_value(p: float) -> str:
     return "p=" + f"{p:.{2 if p >= 0.1 else 3 if p >= 0.01 else 4}f}".removeprefix("0")
 
 
+def flip(chance: float) -> str:
+    """Say with what chance another run is judged otherwise."""
+    shown = "below 0.01" if chance < 0.01 else "above 0.99" if chance > 0.99 else f"{chance:.2f}"
+    return f"another run would say otherwise with chance {shown}"
+
+
 def percent(share: float) -> str:
     """Write a share as a percentage, as short as it is exact to a tenth."""
     return f"{100.0 * share:.1f}".removesuffix(".0") + "%"

@@ -60,8 +60,14 @@ def surroundings(home: Path, temporary: Path, extra: Mapping[str, str] | None = 
     """All variables that a process gets; the interpreter that runs evalkit comes first on `PATH`, relative folders are dropped from it."""
     path = [str(Path(sys.executable).parent), *os.get_exec_path()]
     clean = dict.fromkeys(folder for folder in path if folder.startswith("/"))
-    own = {"PATH": ":".join(clean), "HOME": str(home), "TMPDIR": str(temporary), "LANG": "C.UTF-8", "TZ": "UTC"}
-    return {**own, **(extra or {})}
+    return {
+        "PATH": ":".join(clean),
+        "HOME": os.path.realpath(home),
+        "TMPDIR": os.path.realpath(temporary),
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        **(extra or {}),
+    }
 
 
 def run(

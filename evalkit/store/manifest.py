@@ -43,8 +43,7 @@ class PlannedTask:
 class Manifest:
     """A run before its first trial.
 
-    `run` is its name, `created` seconds since the epoch. `fingerprint` tells runs of the same suites, variants and seed from others
-    (`folder.fingerprint`). `suites` and `variants` are resolved, `Task.trials` as asked for. `digests` and `natures` are by
+    `run` is its name, `created` seconds since the epoch. `fingerprint` is that of the function of this name. `suites` and `variants` are resolved, `Task.trials` as asked for. `digests` and `natures` are by
     variant. `prices` names the price table, `settings` holds how it was run (backend, jobs, sandbox, retries).
     """
 
@@ -80,15 +79,16 @@ class Manifest:
 
 
 def fingerprint(suites: Sequence[Suite], variants: Sequence[Variant], seed: int) -> str:
-    """Tell what may share a run's folder: the names and files of suites and variants, and the seed.
+    """Tell what may share a run's folder: the suites by name and file, the files of variants, and the seed.
 
     Take all of a file's suites and variants, before `--task`, `--variant` or `--limit` choose from them: a choice is no other
-    run. Contents are left out, so an edited task goes on in the same folder, where it alone is run again.
+    run. Contents are left out, so what was edited goes on in the same folder, where it alone is run again; so are the names of
+    variants that come from a file, so a variant that is added does not make the others be paid for twice.
     """
     return digest(
         {
             "suites": sorted([suite.name, _source(suite.source)] for suite in suites),
-            "variants": sorted([variant.name, _source(variant.source)] for variant in variants),
+            "variants": sorted({_source(variant.source) or variant.name for variant in variants}),
             "seed": seed,
         }
     )

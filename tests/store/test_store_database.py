@@ -29,7 +29,7 @@ def folder(tmp_path: Path, manifest: Manifest) -> Path:
 
 
 @pytest.fixture
-def killed(tmp_path: Path, manifest: Manifest) -> Iterator[Path]:
+def killed(tmp_path: Path, manifest: Manifest) -> Path:
     """A copy of a run as a killed process leaves it: with a write-ahead log."""
     with RunStore.create(tmp_path / "live", manifest, environ={}) as store:
         play_all(store)
@@ -37,7 +37,7 @@ def killed(tmp_path: Path, manifest: Manifest) -> Iterator[Path]:
         shutil.copytree(tmp_path / "live", tmp_path / "killed")
     (tmp_path / "killed" / f"{database.FILE}-shm").unlink()
     assert (tmp_path / "killed" / f"{database.FILE}-wal").stat().st_size
-    yield tmp_path / "killed"
+    return tmp_path / "killed"
 
 
 def both_ways(folder: Path) -> Iterator[StoreError]:
