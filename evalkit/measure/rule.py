@@ -120,7 +120,7 @@ def gate_rules(gate: Gate, *, kind: Kind = "lower") -> tuple[Rule, ...]:
 
 
 def all_rules(given: Sequence[Rule | Gate | str], *, kind: Kind = "lower") -> tuple[Rule, ...]:
-    """Read rules of every make; `kind` is that of gates and texts. Raises one `ConfigurationError` with all that is wrong."""
+    """Read rules of every make; `kind` is that of gates and texts. Raises one `ConfigurationError` with all that is wrong, and where there is none."""
     rules: list[Rule] = []
     problems: list[Problem] = []
     for one in given:
@@ -131,6 +131,8 @@ def all_rules(given: Sequence[Rule | Gate | str], *, kind: Kind = "lower") -> tu
                 rules.extend(gate_rules(one, kind=kind) if isinstance(one, Gate) else (read_rule(one, kind=kind),))
         except ConfigurationError as error:
             problems.extend(error.problems)
+    if not given:
+        raise ConfigurationError.of("gate", "there is no rule", "give --min, or `gates:` in the config")
     if problems:
         raise ConfigurationError(*problems)
     return tuple(rules)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,22 @@ VERDICTS = ("fail", "pass", "unknown", None)
 FAILED, PASSED, ERROR = range(3)
 
 _SHOWN = 3
+
+
+class Columns(TypedDict):
+    """The recorded trials by column: `index` counts from 1, `stop` is a reason, `usd` None where a price is unknown."""
+
+    suite: Iterable[str]
+    task: Iterable[str]
+    variant: Iterable[str]
+    index: Iterable[int]
+    outcome: Iterable[str]
+    graded: Iterable[str | None]
+    stop: Iterable[str]
+    turns: Iterable[int]
+    tokens: Iterable[int]
+    usd: Iterable[float | None]
+    seconds: Iterable[float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,46 +115,33 @@ class Table:
         tasks: Sequence[tuple[str, str]],
         variants: Sequence[str],
         planned: npt.ArrayLike,
-        suite: Iterable[str],
-        task: Iterable[str],
-        variant: Iterable[str],
-        index: Iterable[int],
-        outcome: Iterable[str],
-        graded: Iterable[str | None],
-        stop: Iterable[str],
-        turns: Iterable[int],
-        tokens: Iterable[int],
-        usd: Iterable[float | None],
-        seconds: Iterable[float],
         baseline: str | None = None,
+        **columns: Unpack[Columns],
     ) -> Table:
         """Build a table from columns as a store gives them, one entry a recorded trial, in any order.
 
         `planned` is one number for all, one for each task, shape (T,), or one for each task and variant, shape (T, V).
-        `usd` may hold None. Raises `RunInvalid` as the class does, and for names that the plan does not hold.
+        Raises `RunInvalid` as the class does, and for names that the plan does not hold.
         """
-        reasons = list(stop)
+        reasons = list(columns["stop"])
         named = tuple(dict.fromkeys(reasons))
-        suites, ids = list(suite), list(task)
-        if len(suites) != len(ids):
-            raise RunInvalid("the columns of the run's records are of unequal length")
-        places = tuple((str(one), str(other)) for one, other in tasks)
+        places = tuple((str(suite), str(task)) for suite, task in tasks)
         return cls(
             tasks=places,
             variants=tuple(variants),
             baseline=baseline,
             planned=_spread(planned, (len(places), len(variants))),
-            task=coded("a task that is not planned", list(zip(suites, ids, strict=True)), places),
-            variant=coded("a variant that is not planned", variant, variants),
-            index=np.array(list(index), dtype=np.int64),
-            outcome=coded("an outcome that there is not", outcome, OUTCOMES),
-            graded=coded("a graders' word that there is not", graded, VERDICTS),
+            task=coded("a task that is not planned", _paired(columns["suite"], columns["task"]), places),
+            variant=coded("a variant that is not planned", columns["variant"], variants),
+            index=np.array(list(columns["index"]), dtype=np.int64),
+            outcome=coded("an outcome that there is not", columns["outcome"], OUTCOMES),
+            graded=coded("a graders' word that there is not", columns["graded"], VERDICTS),
             stop=coded("a stop that there is not", reasons, named),
             stops=named,
-            turns=np.array(list(turns), dtype=np.int64),
-            tokens=np.array(list(tokens), dtype=np.int64),
-            usd=np.array(list(usd), dtype=np.float64),
-            seconds=np.array(list(seconds), dtype=np.float64),
+            turns=np.array(list(columns["turns"]), dtype=np.int64),
+            tokens=np.array(list(columns["tokens"]), dtype=np.int64),
+            usd=np.array(list(columns["usd"]), dtype=np.float64),
+            seconds=np.array(list(columns["seconds"]), dtype=np.float64),
         )
 
     @property
@@ -173,6 +177,14 @@ class Table:
         """Name a task for people: its id, with the suite before it where the run has several suites."""
         suite, task = self.tasks[place]
         return task if self.one_suite else f"{suite}/{task}"
+
+
+def _paired(suite: Iterable[str], task: Iterable[str]) -> list[tuple[str, str]]:
+    """Put each record's suite and task together."""
+    suites, tasks = list(suite), list(task)
+    if len(suites) != len(tasks):
+        raise RunInvalid("the columns of the run's records are of unequal length")
+    return list(zip(suites, tasks, strict=True))
 
 
 def _spread(planned: npt.ArrayLike, shape: tuple[int, int]) -> Ints:

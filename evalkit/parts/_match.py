@@ -64,7 +64,7 @@ def search(
         name, text = texts[0]
         return [(name, 1, text[:MOST_LINE])] if (compiled.fullmatch if whole else compiled.search)(text) else []
     with tempfile.TemporaryDirectory(prefix="evalkit-match-") as folder:
-        home = Path(folder)
+        home = Path(folder).resolve()
         listing = home / "texts.json"
         listing.write_text(json.dumps([pattern, flags, whole, by_line, texts]), encoding="utf-8")
         words = (sys.executable, "-I", "-S", "-c", PROGRAM, str(listing))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from evalkit.core.message import JSON
-from evalkit.core.plan import Gate, Suite, Task, TrialKey, Variant, digest
+from evalkit.core.plan import Gate, Spec, Suite, Task, TrialKey, Variant, digest
 from evalkit.core.record import Nature
 from evalkit.store.disk import fault, told, write_whole
 from evalkit.store.origin import Origin
@@ -70,12 +70,13 @@ class Manifest:
 
     @property
     def names(self) -> Iterator[str]:
-        """All names and digests that the plan uses: they are no secrets."""
+        """All names, kinds and digests that the plan uses: they are no secrets."""
         yield self.run
         yield from self.digests.values()
         yield from (task.digest for task in self.plan)
         yield from (name for suite in self.suites for name in (suite.name, *(task.id for task in suite.tasks)))
         yield from (variant.name for variant in self.variants)
+        yield from _kinds((self.suites, self.variants))
 
 
 def fingerprint(suites: Sequence[Suite], variants: Sequence[Variant], seed: int) -> str:
@@ -97,6 +98,18 @@ def fingerprint(suites: Sequence[Suite], variants: Sequence[Variant], seed: int)
 def _source(path: str) -> str:
     """A source's path as seen from here, however it was written."""
     return Path(os.path.relpath(path)).as_posix() if path else ""
+
+
+def _kinds(value: object) -> Iterator[str]:
+    """The kinds of all parts that a plan names."""
+    if isinstance(value, Spec):
+        yield value.kind
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _kinds(item)
+    elif is_dataclass(value):
+        for one in fields(value):
+            yield from _kinds(getattr(value, one.name))
 
 
 def new_manifest(

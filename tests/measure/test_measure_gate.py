@@ -226,6 +226,7 @@ def test_rules_and_names_that_there_are_not_are_refused() -> None:
         (["pass^8[raect]>=0.5"], "did you mean react"),
         (["pass^8[react][t9]>=0.5"], "no such task"),
         ([Gate(baseline="plan", max_drop=0.1)], "no such variant"),
+        ([Gate(baseline="react", max_drop=0.1)], "the run has nothing that it speaks of"),
     ):
         with pytest.raises(ConfigurationError, match=words):
             judge(table, rules)

@@ -14,6 +14,7 @@ from evalkit.parts._process import Finished, Limits, end_all, run, surroundings
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found through /proc")
 
+ROOT = Path(__file__).parents[2]
 SECOND = Limits(seconds=20.0)
 
 
@@ -68,7 +69,7 @@ def test_variables_are_a_short_list_and_keys_are_not_in_it(home: Path) -> None:
     program += (
         "print(run(('/usr/bin/env',), folder=home, variables=surroundings(home, home), limits=Limits(seconds=9)).text)"
     )
-    secret = {**os.environ, "ANTHROPIC_API_KEY": "canary-1234567890", "LD_PRELOAD": "", "PYTHONPATH": os.getcwd()}
+    secret = {**os.environ, "ANTHROPIC_API_KEY": "canary-1234567890", "LD_PRELOAD": "", "PYTHONPATH": str(ROOT)}
     seen = subprocess.run(
         [sys.executable, "-c", program, str(home)], env=secret, capture_output=True, text=True, check=True
     )
@@ -172,6 +173,35 @@ def test_a_process_elsewhere_is_left_alone(home: Path, tmp_path: Path) -> None:
     finally:
         other.kill()
         other.wait()
+
+
+def test_a_link_in_the_place_of_a_home_ends_nothing_elsewhere(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    home.rmdir()
+    home.symlink_to(tmp_path / "elsewhere")
+    with subprocess.Popen(["sleep", "60"], cwd=tmp_path / "elsewhere", env={}) as other:
+        assert end_all(home) == 0
+        assert other.poll() is None
+        other.kill()
+
+
+@pytest.mark.parametrize("place", ["/", "/srv", "home", "/srv/x/../.."])
+def test_a_folder_that_others_may_work_in_is_no_home(place: str) -> None:
+    with pytest.raises(ValueError, match="belongs to one trial alone"):
+        end_all(Path(place))
+    with pytest.raises(ValueError, match="belongs to one trial alone"):
+        surroundings(Path(place), Path(place))
+
+
+def test_what_is_older_than_the_runner_is_left_alone(home: Path) -> None:
+    program = "import sys; from pathlib import Path; from evalkit.parts._process import end_all; print(end_all(Path(sys.argv[1])))"
+    with subprocess.Popen(["sleep", "60"], cwd=home, env={"HOME": str(home)}) as older:
+        time.sleep(0.05)
+        seen = subprocess.run(
+            [sys.executable, "-c", program, str(home)], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        assert (seen.stdout, older.poll()) == ("0\n", None)
+        older.kill()
 
 
 def test_a_file_cannot_grow_beyond_its_limit(home: Path) -> None:

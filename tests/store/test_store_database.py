@@ -54,6 +54,13 @@ def test_a_finished_run_is_one_private_file(folder: Path) -> None:
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
+def test_reading_leaves_nothing_behind(folder: Path) -> None:
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    with RunStore.open(folder, write=False) as store:
+        assert len(store.columns()) == 4
+        assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
+
+
 def test_while_it_is_written_everything_is_private_too(store: RunStore) -> None:
     play_all(store)
     store.flush()

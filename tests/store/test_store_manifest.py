@@ -78,6 +78,12 @@ def test_secrets_do_not_reach_it(tmp_path: Path) -> None:
     assert list(planned_keys(seen)) == list(planned_keys(manifest))
 
 
+def test_a_kind_of_part_is_no_secret(tmp_path: Path) -> None:
+    manifest = a_manifest()
+    assert {"scripted", "react", "full", "equals", "bare"} <= set(manifest.names)
+    assert write(tmp_path, manifest, Redactor.of({"API_KEY_OF": "scripted"}, manifest.names)) == manifest
+
+
 def test_hostile_text_in_a_prompt_is_kept_or_escaped(tmp_path: Path) -> None:
     write(tmp_path, a_manifest((a_task(prompt="\x00 \u2028 𝕏 </script>"),)), NO_SECRETS)
     assert read(tmp_path).suites[0].tasks[0].prompt == "\x00 \u2028 𝕏 </script>"

@@ -193,6 +193,13 @@ def test_an_edited_task_alone_is_run_again_and_its_old_records_are_never_mixed_i
     assert store.bookkeeping().aside == 2
 
 
+def test_records_beyond_the_planned_number_are_set_aside(store: RunStore) -> None:
+    play_all(store)
+    store.update_plan(a_manifest((a_task(trials=1), a_task("t2"))))
+    assert store.columns().index == [1, 1, 2]
+    assert store.bookkeeping().aside == 1
+
+
 def test_an_edited_variant_is_run_again_and_its_old_records_are_set_aside(store: RunStore) -> None:
     play_all(store)
     store.update_plan(on(store, a_task(), a_task("t2"), variants=(a_variant("v1", "edited"),)))

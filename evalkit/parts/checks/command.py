@@ -62,9 +62,9 @@ class Command:
 
     def judge(self, evidence: Evidence) -> CheckResult:
         """Restore, run, and look at what came of it."""
-        folder = evidence.copy()
+        folder = evidence.copy().resolve()
         with tempfile.TemporaryDirectory(prefix="evalkit-grader-") as made:
-            private = Path(made)
+            private = Path(made).resolve()
             if self.expect_tests:
                 unsteer(folder)
             restored = restore(Path(evidence.task.base), self.files, folder)

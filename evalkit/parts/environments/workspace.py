@@ -73,7 +73,7 @@ class Workspace:
 
     def open(self, ground: Ground) -> WorkspaceWorld:
         """Lay the files out anew."""
-        home = ground.folder()
+        home = ground.folder().resolve()
         lay(ground.base, self.folder, self.files, home)
         return WorkspaceWorld(self, home, ground)
 
@@ -185,7 +185,7 @@ class WorkspaceWorld:
     def _run(self, words: tuple[str, ...], limits: Limits) -> Finished:
         """Run a program in the workspace."""
         try:
-            self.scratch = self.scratch or self.ground.folder()
+            self.scratch = self.scratch or self.ground.folder().resolve()
             variables = surroundings(self.home, self.scratch)
             return run(words, folder=self.home, variables=variables, limits=limits, linger=True)
         except (FileNotFoundError, NotADirectoryError):

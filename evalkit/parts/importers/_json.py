@@ -63,11 +63,10 @@ class Document:
             try:
                 value, end = DECODER.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
-                begun = error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - NEAR
-                if self._ended and begun and error.pos >= len(self._text) - 1:
-                    raise self._cut() from None
+                near = 1 if self._ended else NEAR
+                begun = error.msg.startswith("Unterminated string") or error.pos >= len(self._text) - near
                 if self._ended or not begun:
-                    raise self._wrong(error.msg, error.pos) from None
+                    raise (self._cut() if begun else self._wrong(error.msg, error.pos)) from None
             except RecursionError:
                 raise self._wrong(DEEP, self._at) from None
             except ValueError:
@@ -178,11 +177,11 @@ def outline_of(text: str) -> frozenset[str]:
         return frozenset()
     key = ""
     for found in _TOKEN.finditer(text):
-        token = found.group()
-        if token in ("{", "["):
-            stack.append((stack[-1] if stack else "") + key + ("[]" if token == "[" else ""))
+        mark = found.group()
+        if mark in ("{", "["):
+            stack.append((stack[-1] if stack else "") + key + ("[]" if mark == "[" else ""))
             key = ""
-        elif token in ("}", "]"):
+        elif mark in ("}", "]"):
             if not stack:
                 break
             stack.pop()
@@ -192,3 +191,16 @@ def outline_of(text: str) -> frozenset[str]:
         else:
             key = ""
     return frozenset(paths)
+
+
+def chosen(path: Path, *keys: str) -> dict[str, JSON]:
+    """The values of some keys of a JSON object in a file; the others are passed over."""
+    found: dict[str, JSON] = {}
+    with document(path) as text:
+        for key in text.members():
+            if key in keys:
+                found[key] = text.value()
+            else:
+                text.skip()
+        text.end()
+    return found

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, Protocol, TextIO
 
 from evalkit.core.errors import ConfigurationError
 from evalkit.parts.importers._rows import plainly, refuse
@@ -33,10 +33,20 @@ HEAD = 256 * 1024
 """Characters that are looked at to recognise a format."""
 
 
+class Bytes(Protocol):
+    """Something that gives its bytes in pieces."""
+
+    def read(self, length: int, /) -> bytes:
+        """The next bytes, at most so many; none at the end."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
 class Bounded(io.RawIOBase):
     """A stream that is unpacked from `packed` bytes, as bytes; raises `ConfigurationError` for damage and for bombs."""
 
-    def __init__(self, source: BinaryIO, path: Path, packed: int, where: str = "") -> None:
+    def __init__(self, source: Bytes, path: Path, packed: int, where: str = "") -> None:
         """Read from a source that unpacks; `packed` 0 means that nothing is."""
         self._source = source
         self._path = path
@@ -48,7 +58,7 @@ class Bounded(io.RawIOBase):
         """Give bytes."""
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # typeshed names a buffer protocol class
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed names a buffer protocol class
         """Give the next bytes."""
         with whole(self._path, self._where):
             piece = self._source.read(len(buffer))
@@ -80,12 +90,14 @@ def whole(path: Path, where: str = "") -> Iterator[None]:
     except (gzip.BadGzipFile, zlib.error) as error:
         raise refuse(path, where, f"is damaged: {error}", "copy it again") from None
     except UnicodeDecodeError as error:
-        raise refuse(path, where, f"is no UTF-8 text: {error.reason} at byte {error.start:,}", "save it as UTF-8") from None
+        raise refuse(
+            path, where, f"is no UTF-8 text: {error.reason} at byte {error.start:,}", "save it as UTF-8"
+        ) from None
     except OSError as error:
         raise refuse(path, where, f"cannot be read: {error.strerror or error}") from None
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> io.BufferedReader[Bounded]:
     """Open a plain or gzip file for reading bytes; raises `ConfigurationError` for what is no file."""
     with whole(path):
         found = path.stat()
@@ -98,7 +110,7 @@ def opened(path: Path) -> BinaryIO:
         file.seek(0)
     if not packed:
         return io.BufferedReader(Bounded(file, path, 0))
-    return io.BufferedReader(Bounded(_Gzip(file), path, found.st_size))  # type: ignore[arg-type]  # reads bytes, as BinaryIO does
+    return io.BufferedReader(Bounded(_Gzip(file), path, found.st_size))
 
 
 class _Gzip(gzip.GzipFile):
@@ -115,7 +127,7 @@ class _Gzip(gzip.GzipFile):
         self._packed.close()
 
 
-def text_from(source: BinaryIO) -> TextIO:
+def text_from(source: io.BufferedReader[Bounded]) -> TextIO:
     """A byte stream as UTF-8 text, a byte order mark left out and line ends as they are."""
     return io.TextIOWrapper(source, encoding="utf-8-sig", errors="strict", newline="")
 

@@ -209,9 +209,7 @@ def settings_of(**given: object) -> dict[str, JSON]:
     for name, value in given.items():
         if isinstance(value, str) and value:
             kept[name] = text_of(value, 200)
-        elif isinstance(value, bool) or count_of(value) is not None:
-            kept[name] = value
-        elif isinstance(value, float) and math.isfinite(value):
+        elif count_of(value) is not None or (isinstance(value, (bool, float)) and math.isfinite(value)):
             kept[name] = value
     return kept
 
