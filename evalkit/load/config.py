@@ -117,7 +117,7 @@ def _extended(path: Path, problems: Problems, chain: tuple[str, ...]) -> Node | 
         problems.add(extends.mark, f"more than {LONGEST_CHAIN} files that extend one another", "flatten them")
     else:
         lower = _extended(below, problems, known)
-        return None if lower is None else deep_merge(lower.without("extends"), top)
+        return None if lower is None else deep_merge(lower, top)
     return None
 
 

@@ -83,8 +83,12 @@ def validate(
 def _tell(
     faults: Iterable[Any], adapter: TypeAdapter[Any], node: Node, problems: Problems, mends: Mapping[str, str]
 ) -> None:
-    """Turn a validator's complaints into problems."""
+    """Turn a validator's complaints into problems.
+
+    Of the types that a value may have, those that refused it as a whole are passed over where another looked into it.
+    """
     told: dict[tuple[int, str], _Told] = {}
+    opened: set[int] = set()
     for fault in faults:
         path, kind = tuple(fault["loc"][1:]), fault["type"]
         if path and path[-1] == "[key]":
@@ -92,18 +96,20 @@ def _tell(
         elif kind in UNKNOWN:
             known = known_keys(adapter, path[:-1])
             owner = node.find(path[:-1])
+            opened.add(id(owner))
             problems.add(owner.key_mark(str(path[-1])), f"unknown key {path[-1]!r}", meant(str(path[-1]), known))
         elif kind in MISSING:
             owner = node.find(path[:-1])
+            opened.add(id(owner))
             what = f"the key {path[-1]!r} is missing" if isinstance(path[-1], str) else "the list is too short"
             problems.add(owner.mark, what, mends.get(str(path[-1]), ""))
         elif kind != "too_short" or len(node.find(path).members) < fault["ctx"]["min_length"]:
             path, fault["msg"] = _pointed(node, path, _message(fault))
             owner = node.find(path)
             told.setdefault((id(owner), _sort(kind)), _Told(owner, _named(node, path))).add(fault)
-    nodes = {id(one.node) for one in told.values()}
+    nodes = {id(one.node) for one in told.values()} | opened
     for one in told.values():
-        if not (one.wanted and _holds(one.node, nodes)):
+        if not one.wanted or not (id(one.node) in opened or _holds(one.node, nodes)):
             problems.add(one.node.mark, *one.sentence())
 
 

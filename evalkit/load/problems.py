@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from evalkit.core.errors import ConfigurationError, Problem
-from evalkit.load.node import Mark
+from evalkit.core.plan import Spec
+from evalkit.load.node import Mark, Node
 
 MOST = 200
 """Problems that one error carries; it says how many more there are."""
@@ -24,11 +25,15 @@ MOST_LISTED = 20
 
 @dataclass(slots=True)
 class Problems:
-    """Collects problems in any order and gives them back in the order of the files."""
+    """Collects the problems of one load in any order and gives them back in the order of the files.
+
+    `checked` holds the parts that were looked at already: those of `defaults` and `common` are shared by many.
+    """
 
     found: dict[Problem, Mark] = field(default_factory=dict)
     spoilt: set[Mark] = field(default_factory=set)
     files: dict[str, int] = field(default_factory=dict)
+    checked: dict[tuple[Node, str], Spec | None] = field(default_factory=dict)
 
     def add(self, mark: Mark, what: str, mend: str = "") -> None:
         """Note a problem, unless it is known or stands at a value that could not be read."""

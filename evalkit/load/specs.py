@@ -49,11 +49,18 @@ def read_parts(origin: type, node: Node, families: Mapping[str, str], problems: 
             continue
         single = _hints(origin)[key] is Spec
         nodes = (held,) if single else held.items
-        made = tuple(read_part(one, family, problems) for one in nodes)
+        made = tuple(_once(one, family, problems) for one in nodes)
         used += [(parts.part(family, spec.kind), one) for one, spec in zip(nodes, made, strict=True) if spec]
         specs[key] = made[0] if single else made
     whole = not any(None in (made if isinstance(made, tuple) else (made,)) for made in specs.values())
     return Held(specs=specs, used=tuple(used), whole=whole)
+
+
+def _once(node: Node, family: str, problems: Problems) -> Spec | None:
+    """Check a part that several tasks or variants may share, the first time."""
+    if (node, family) not in problems.checked:
+        problems.checked[node, family] = read_part(node, family, problems)
+    return problems.checked[node, family]
 
 
 def read_part(node: Node, family: str, problems: Problems) -> Spec | None:

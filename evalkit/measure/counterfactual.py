@@ -4,8 +4,8 @@ A cap is asked at checkpoints: before a model call (a limit that is reached leav
 each tool call (a limit that is passed ends the trial). A tighter cap ends a trial at the first checkpoint at which it would
 have fired; up to there the trial would have gone as it did, and nothing later is known or used. So under the tighter cap
 
-- a trial passes if it passed and no checkpoint of it fires; one that is ended has failed, also where its task counts capped
-  trials by their graders, for nobody graded the state in which it would have stopped;
+- a trial passes if it passed and no checkpoint of it fires; one that is ended earlier has failed, also where its task counts
+  capped trials by their graders, for nobody graded the state in which it would have stopped;
 - a trial costs what it had cost at that checkpoint, the call that crossed the limit included;
 - a trial in error stays in error, a missing one missing.
 
@@ -19,23 +19,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Caps
 from evalkit.measure.amounts import Spend, spend
-from evalkit.measure.arrays import Bools, Floats, Ints
-from evalkit.measure.courses import Courses
+from evalkit.measure.arrays import Bools, Ints
+from evalkit.measure.courses import Courses, Flat
 from evalkit.measure.estimate import Estimate, estimate
-from evalkit.measure.table import ERROR, FAILED, VERDICTS, Table
+from evalkit.measure.table import ERROR, FAILED, PASSED, VERDICTS, Table
 from evalkit.measure.words import counted
 
 Meter = Literal["turns", "tokens", "seconds", "usd"]
 
 METERS: tuple[Meter, ...] = get_args(Meter)
 """All meters, in the order in which the engine asks their caps."""
+
+_STOPS = tuple(f"cap:{meter}" for meter in METERS)
 
 LIMITS = 12
 """Limits of a curve, at most, where nobody says."""
@@ -46,11 +48,13 @@ class Cut:
     """Where asked caps would have ended the R trials of a table, each of shape (R,).
 
     `at` is the place in the courses of the checkpoint that fires, -1 where none does; `meter` the place in `METERS` of the cap
-    that fires there. `open` marks trials that their own cap ended before the asked one fires: what came next is not known.
+    that fires there; `moved` marks the trials that it ends earlier than they ended, or by another stop. `open` marks trials that
+    a cap on an asked meter ended before the asked limit fires: what would have come next is not known.
     """
 
     at: Ints
     meter: Ints
+    moved: Bools
     open: Bools
 
 
@@ -80,20 +84,24 @@ class WhatIf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CapCurve:
-    """A variant over the limits of one cap, all of one length; values are None where the limit is looser than what is known.
+class Point:
+    """A variant at one limit: pass^k, the share of capped trials, dollars a trial; unknown where there is a `why`."""
 
-    `usd` is dollars a trial, `passed` the share of measured trials that pass, `why` why the first unknown value is unknown.
-    """
+    limit: float
+    pass_hat: Estimate | None = None
+    cap_rate: float | None = None
+    usd: float | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapCurve:
+    """A variant over the limits of one cap, in ascending order."""
 
     variant: str
     meter: Meter
     k: int
-    limits: tuple[float, ...]
-    pass_hat: tuple[Estimate | None, ...]
-    cap_rate: tuple[float | None, ...]
-    usd: tuple[float | None, ...]
-    why: str = ""
+    points: tuple[Point, ...]
 
 
 def cut(table: Table, courses: Courses, caps: Caps) -> Cut:
@@ -101,41 +109,27 @@ def cut(table: Table, courses: Courses, caps: Caps) -> Cut:
 
     Raises `RunInvalid` where a trial that was measured has no course.
     """
-    flat = courses.flat(table)
-    fired = np.full(flat.owner.size, -1, dtype=np.int64)
-    for place, meter in reversed(list(enumerate(METERS))):
-        limit = getattr(caps, meter)
-        if limit is not None:
-            values = getattr(flat, meter)
-            fired[(values > limit) | (flat.asking & (values >= limit))] = place
-    places = np.flatnonzero(fired >= 0)
-    rows, first = np.unique(flat.owner[places], return_index=True)
-    at, which = np.full(table.outcome.size, -1, dtype=np.int64), np.full(table.outcome.size, -1, dtype=np.int64)
-    at[rows], which[rows] = places[first], fired[places[first]]
-    spared = table.outcome == ERROR
-    at[spared], which[spared] = -1, -1
-    asked = [f"cap:{meter}" for meter in METERS if getattr(caps, meter) is not None]
-    own = np.array([stop in asked for stop in table.stops], dtype=bool)
-    return Cut(at=at, meter=which, open=own[table.stop] & (at < 0) & ~spared)
+    return _cut(table, courses.flat(table), caps)
 
 
 def capped(table: Table, courses: Courses, caps: Caps) -> Table:
     """Give the run's table as it would have been under tighter caps, so that every metric can be read off it.
 
-    Trials whose own cap ended them first (`Cut.open`) stand as they are; `unknown` says which variants have such trials.
+    Trials whose own cap ended them first (`Cut.open`) stand as they are: ask `unknown` which variants have such trials.
     """
-    return _applied(table, courses, cut(table, courses, caps))
+    flat = courses.flat(table)
+    return _applied(table, flat, _cut(table, flat, caps))
 
 
 def unknown(table: Table, found: Cut, caps: Caps, variant: str) -> str:
     """Say why a variant's values under asked caps are not known; empty where they are."""
-    place = table.find_variant(variant)
-    lost = found.open & (table.variant == place)
-    if lost.any():
+    ours = table.variant == table.find_variant(variant)
+    lost = int((found.open & ours).sum())
+    if lost:
         asked = ", ".join(f"{meter}={getattr(caps, meter):g}" for meter in METERS if getattr(caps, meter) is not None)
-        many = counted(int(lost.sum()), "trial")
-        return f"{many} ended by a tighter cap of its own; how they would have gone on up to {asked} is not known"
-    unpriced = int((np.isnan(table.usd) & (table.variant == place) & (table.outcome != ERROR)).sum())
+        by = f"{counted(lost, 'trial')} ended by {'its' if lost == 1 else 'their'} own cap before {asked} would have fired"
+        return f"{by}, and how {'it' if lost == 1 else 'they'} would have gone on is not known"
+    unpriced = int((np.isnan(table.usd) & ours & (table.outcome != ERROR)).sum())
     return f"the price of {counted(unpriced, 'trial')} is not known" if caps.usd is not None and unpriced else ""
 
 
@@ -146,15 +140,16 @@ def whatif(table: Table, courses: Courses, caps: Caps, *, confidence: float = 0.
     """
     if all(getattr(caps, meter) is None for meter in METERS):
         raise ConfigurationError.of("what if", "no cap is given", f"name one of {', '.join(METERS)}")
-    found = cut(table, courses, caps)
-    tighter = _applied(table, courses, found)
+    flat = courses.flat(table)
+    found = _cut(table, flat, caps)
+    tighter = _applied(table, flat, found)
     told = []
     for place, name in enumerate(table.variants):
-        why, ended = unknown(table, found, caps, name), (table.variant == place) & (found.at >= 0)
+        why = unknown(table, found, caps, name)
         told.append(
             WhatIf(
                 variant=name,
-                cut=int((ended & _changed(table, tighter)).sum()),
+                cut=int((found.moved & (table.variant == place)).sum()),
                 lost=int((table.passed - tighter.passed)[:, place].sum()),
                 before=_side(table, name, confidence),
                 after=None if why else _side(tighter, name, confidence),
@@ -173,34 +168,103 @@ def limits(table: Table, courses: Courses, meter: Meter, most: int = LIMITS) -> 
     Turns are whole numbers, all of them where there are few. Empty where no trial passed, or none used anything.
     """
     flat = courses.flat(table)
-    last = np.full(table.outcome.size, np.nan)
-    last[flat.owner] = getattr(flat, meter)  # of several values of one trial the last stays
-    ends = last[(table.outcome == table_passed) & np.isfinite(last)]
-    if ends.size == 0 or ends.max() <= 0.0:
+    rows = np.flatnonzero((table.outcome == PASSED) & (flat.last >= 0))
+    ends = getattr(flat, meter)[flat.last[rows]]
+    ends = ends[ends > 0.0]
+    if ends.size == 0:
         return ()
     if meter == "turns":
         low, high = int(ends.min()), int(ends.max())
         step = max(1, math.ceil((high - low) / (most - 1)))
-        return tuple(float(limit) for limit in sorted({*range(high, low - 1, -step)}))
+        return tuple(float(limit) for limit in range(high, low - 1, -step))[::-1]
     chosen = np.quantile(ends, np.linspace(0.0, 1.0, most), method="inverted_cdf")
-    return tuple(sorted({rounded_up(float(limit)) for limit in chosen if limit > 0.0}))
+    return tuple(sorted({rounded_up(float(limit)) for limit in chosen}))
 
 
 def curve(
     table: Table, courses: Courses, meter: Meter, at: Sequence[float], *, k: int | None = None, confidence: float = 0.95
 ) -> tuple[CapCurve, ...]:
-    """Follow each variant over limits of one cap; `k` is the deepest that every task has trials for, where nobody says."""
+    """Follow each variant over limits of one cap; without `k` it is the deepest that every task has trials for."""
     planned = table.planned[table.planned > 0]
-    deep = k if k is not None else int(planned.min(initial=1 if planned.size == 0 else planned.max()))
-    steps = []
+    deep = k if k is not None else int(planned.min()) if planned.size else 1
+    flat = courses.flat(table)
+    points: dict[str, list[Point]] = {name: [] for name in table.variants}
     for limit in at:
-        caps = Caps(**{meter: limit})
-        found = cut(table, courses, caps)
-        steps.append((caps, found, _applied(table, courses, found)))
-    return tuple(_curve(table, name, meter, tuple(at), deep, steps, confidence) for name in table.variants)
+        caps = one_cap(meter, limit)
+        found = _cut(table, flat, caps)
+        tighter = _applied(table, flat, found)
+        for name in table.variants:
+            why = unknown(table, found, caps, name)
+            points[name].append(Point(limit=limit, why=why) if why else _point(tighter, name, limit, deep, confidence))
+    return tuple(CapCurve(variant=name, meter=meter, k=deep, points=tuple(row)) for name, row in points.items())
+
+
+def one_cap(meter: str, limit: float) -> Caps:
+    """Give a cap on one meter alone; `turns` and `tokens` are whole numbers."""
+    whole: dict[str, Any] = {meter: int(limit) if meter in ("turns", "tokens") else float(limit)}
+    return Caps(**whole)
 
 
 def rounded_up(value: float, digits: int = 3) -> float:
-    """Round a positive number up to so many digits."""
+    """Round a number above 0 up to so many digits."""
     step = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
-    return float(f"{math.ceil(value / step - 1e-9) * step:.12g}")
+    return float(f"{math.ceil(value / step * (1.0 - 1e-12)) * step:.12g}")
+
+
+def _cut(table: Table, flat: Flat, caps: Caps) -> Cut:
+    """Find where caps fire."""
+    fired = np.full(flat.owner.size, -1, dtype=np.int64)
+    for place, meter in reversed(list(enumerate(METERS))):
+        limit = getattr(caps, meter)
+        if limit is not None:
+            values = getattr(flat, meter)
+            fired[(values > limit) | (flat.asking & (values >= limit))] = place
+    places = np.flatnonzero(fired >= 0)
+    rows, first = np.unique(flat.owner[places], return_index=True)
+    at, which = np.full(table.outcome.size, -1, dtype=np.int64), np.full(table.outcome.size, -1, dtype=np.int64)
+    at[rows], which[rows] = places[first], fired[places[first]]
+    at[table.outcome == ERROR] = -1
+    own = np.array([METERS.index(stop[4:]) if stop in _STOPS else -1 for stop in table.stops], dtype=np.int64)[
+        table.stop
+    ]
+    same = (at >= 0) & (at == flat.last) & (own == which)
+    asked = np.array([getattr(caps, meter) is not None for meter in METERS] + [False])
+    return Cut(at=at, meter=which, moved=(at >= 0) & ~same, open=asked[own] & (at < 0))
+
+
+def _applied(table: Table, flat: Flat, found: Cut) -> Table:
+    """Give the table with the trials of a cut ended where it ends them."""
+    rows = np.flatnonzero(found.moved)
+    at = found.at[rows]
+    stops = tuple(dict.fromkeys((*table.stops, *_STOPS)))
+    codes = np.array([stops.index(stop) for stop in _STOPS], dtype=np.int64)
+    columns = {name: getattr(table, name).copy() for name in ("outcome", "graded", "stop", *METERS)}
+    columns["outcome"][rows] = FAILED
+    columns["stop"][rows] = codes[found.meter[rows]]
+    early = at < flat.last[rows]
+    columns["graded"][rows[early]] = VERDICTS.index(None)
+    for meter in METERS:
+        columns[meter][rows[early]] = getattr(flat, meter)[at[early]]
+    columns["usd"][rows[~flat.traced[rows]]] = np.nan
+    return replace(table, stops=stops, **columns)
+
+
+def _side(table: Table, variant: str, confidence: float) -> Side:
+    """Read a variant's numbers off a table."""
+    deepest = int(table.planned[:, table.find_variant(variant)].max(initial=0))
+    return Side(
+        pass_hat=tuple(estimate(table, f"pass^{k}", variant, confidence=confidence) for k in range(1, deepest + 1)),
+        cap_rate=estimate(table, "cap_rate(any)", variant, confidence=confidence),
+        spent=spend(table, variant),
+        reliable=estimate(table, "usd_per_reliable_success", variant),
+    )
+
+
+def _point(table: Table, variant: str, limit: float, k: int, confidence: float) -> Point:
+    """Read one point of a curve off a table."""
+    return Point(
+        limit=limit,
+        pass_hat=estimate(table, f"pass^{k}", variant, confidence=confidence),
+        cap_rate=estimate(table, "cap_rate(any)", variant, confidence=confidence).value,
+        usd=spend(table, variant).per_trial,
+    )

@@ -111,7 +111,6 @@ def open_for_reading(folder: Path) -> tuple[sqlite3.Connection, Callable[[], Non
 def settle(connection: sqlite3.Connection) -> None:
     """Close a connection that wrote; where nobody else reads, the log is folded into the file, so that the file is the run."""
     with suppress(sqlite3.Error):
-        connection.execute("PRAGMA busy_timeout=0")
         connection.execute("PRAGMA journal_mode=DELETE")
     connection.close()
 

@@ -37,6 +37,12 @@ def played(task: Task, variant: Variant = FLAWLESS) -> TrialRecord:
     return record
 
 
+def told(record: TrialRecord) -> tuple[object, ...]:
+    """What of a record may not differ between two tries: all that the model did and what came of it."""
+    calls = [(event.call, event.error) for event in record.events if isinstance(event, Acted)]
+    return calls, record.outcome, record.stop.reason, record.answer, record.tally.turns
+
+
 def solution(task: Task) -> Simulate:
     """How a task says that it is solved."""
     return read(task.simulate, task.id)
@@ -128,6 +134,15 @@ def test_facts_are_shown_by_the_steps_that_say_so_and_stand_in_no_prompt(task: T
         assert all(text in result for text in step.shows), result
         assert step.expect in result
         assert not any(text in task.prompt for text in step.shows)
+
+
+@each_task
+def test_a_trial_played_again_goes_the_same_way(task: Task) -> None:
+    rates = {"slip": 0.2, "malformed": 0.1, "spin": 0.1, "rot": 0.1, "premature": 0.05, "heed": 0.8}
+    flawed = replace(FLAWLESS, provider=Spec(kind="simulated", options={"profile": rates}), caps=Caps(turns=12))
+    one, other = played(task, flawed), played(task, flawed)
+    assert one.seed == other.seed
+    assert told(one) == told(other)
 
 
 @pytest.mark.parametrize("path", SUITES, ids=lambda path: path.stem)

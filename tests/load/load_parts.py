@@ -31,6 +31,7 @@ class Looks:
     by: str | None = None
     inner: tuple[Inner, ...] = ()
     either: str | float | None = None
+    mixed: Inner | str | None = None
     wait: Annotated[Duration, Gt(0)] = 30.0
     FILES: ClassVar[tuple[str, ...]] = ("file", "more")
     FUNCTIONS: ClassVar[tuple[str, ...]] = ("by",)

@@ -211,6 +211,10 @@ def test_variants_differ_in_nothing_that_is_not_declared() -> None:
     assert len(load(text + "vary: [/caps, /context, /errors]\n").variants) == 2
 
 
+def test_an_undeclared_difference_is_told_once_however_many_variants_have_it() -> None:
+    assert len(told(TWO.replace("b: {}", "b: {errors: generic}, c: {errors: generic}, d: {errors: generic}"))) == 1
+
+
 def test_a_difference_that_only_the_first_variant_writes_is_placed_there() -> None:
     assert told(TWO.replace("a: {}", "a: {provider: {name: x}}"))[0].startswith(
         "c.yaml:3:33: the variants 'a' and 'b' differ in /provider/name"

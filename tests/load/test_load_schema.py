@@ -61,6 +61,11 @@ def references(schema: object) -> Iterator[str]:
             yield from references(value)
 
 
+def test_a_duration_s_default_is_written_as_one() -> None:
+    base = config_schema()["definitions"]["Retries"]["properties"]["base"]
+    assert (base["default"], base["type"]) == ("1s", "string")
+
+
 def test_every_kind_of_every_family_has_its_options_in_a_schema() -> None:
     known = {**suite_schema()["definitions"], **config_schema()["definitions"]}
     for family in parts.FAMILIES:

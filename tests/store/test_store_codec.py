@@ -119,8 +119,9 @@ def test_a_foreign_object_beside_a_surrogate_does_not_stop_the_record() -> None:
 
 @pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan")])
 def test_numbers_that_json_lacks_come_back(number: float) -> None:
-    found = back(replace(with_input(number), seconds=number, tally=Tally(usd=number)))
-    assert [repr(one) for one in (found.seconds, found.tally.usd, input_of(found))] == [repr(number)] * 3
+    assert repr(back(replace(a_record(KEY), seconds=number)).seconds) == repr(number)
+    assert repr(back(replace(a_record(KEY), tally=Tally(usd=number))).tally.usd) == repr(number)
+    assert repr(input_of(back(with_input(number)))) == repr(number)
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
+
+from annotated_types import Gt
 
 from evalkit.core.errors import GraderBroke
 from evalkit.core.protocols import CheckResult, Evidence
+from evalkit.parts._duration import Duration
 from evalkit.parts._match import PatternError, compiled_pattern, search
 from evalkit.parts.checks._subject import failed, passed, shown, subject
 
@@ -19,13 +22,15 @@ LONGEST = 200_000
 class Regex:
     """Passes where `pattern` (Python's) is found in the text; with `whole` it has to be all of it, blanks around it left out.
 
-    `file` looks at a file that the agent left instead of its answer. A pattern that takes longer than ten seconds breaks the check.
+    `file` looks at a file that the agent left instead of its answer. A pattern that takes longer than
+    `timeout` breaks the check.
     """
 
     pattern: str
     file: str | None = None
     whole: bool = False
     case_sensitive: bool = True
+    timeout: Annotated[Duration, Gt(0)] = 10.0
     COST: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -42,7 +47,9 @@ class Regex:
             return found
         flags = 0 if self.case_sensitive else int(re.IGNORECASE)
         try:
-            matches = search(self.pattern, [("", found.strip()[:LONGEST])], flags=flags, whole=self.whole)
+            matches = search(
+                self.pattern, [("", found.strip()[:LONGEST])], flags=flags, whole=self.whole, seconds=self.timeout
+            )
         except PatternError as error:
             raise GraderBroke(str(error)) from error
         if matches:

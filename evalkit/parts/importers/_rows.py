@@ -32,8 +32,9 @@ class Imported:
     `suite` and `variant` are None where the file does not name them. `trial` is the file's own number, or its name, or None.
     `passed` is the harness's verdict where it gave one, else `reward` is to be held against a threshold. `error` is not empty
     where the harness itself broke. `stop` is in evalkit's words (`other:NAME` where there is no word for it), empty where
-    unknown, `stop_detail` in the harness's own. `seconds` and `usd` are of the whole trial; a file that tells only all tokens
-    has them in `input_tokens`. `input` is what the agent was given, `input_digest` the identity of that and of what decides.
+    unknown, `stop_detail` in the harness's own. `seconds` is the agent's working time, of the whole trial where no more is told;
+    a file that tells only all tokens has them in `input_tokens`. `input` is what the agent was given, `input_digest` the identity
+    of that and of what decides.
     """
 
     where: str

@@ -125,7 +125,7 @@ class _Walk:
                 yield from self.file(file, job)
         if "run" in kinds.values():
             return
-        if not files and (folder / CONFIG).is_file() and depth:
+        if depth and not files and (folder / CONFIG).is_file() and "n_attempts" not in _settings(folder / CONFIG):
             yield Note(text=f"{plainly(folder.name)}: a trial's folder without {RESULT}: it has not ended")
         if depth < DEEPEST and "trial" not in kinds.values():
             for one in entries:

@@ -6,11 +6,14 @@ dropped did not happen as far as the model knows; what a summary or a note still
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evalkit.core.message import JSON, Message, Text, ToolCall, ToolResult
 from evalkit.parts.providers._simulate import Simulate, Step
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +107,16 @@ class Sight:
 
     @property
     def stuck(self) -> bool:
-        """Whether the last two turns are the same calls with the same results, and nobody has said anything since."""
-        return bool(self.last) and not self.notes and _content(self.last) == _content(self.before)
+        """Whether the last two turns are the same calls with the same results, and nobody has said anything since.
+
+        Numbers in results do not count: a time that was measured is no news, and would make a trial hang on the clock.
+        """
+        return bool(self.last) and not self.notes and _calls(self.last) == _calls(self.before) and self._no_news()
+
+    def _no_news(self) -> bool:
+        """Whether the last two turns, of equal calls, gave the same but for numbers."""
+        pairs = zip(self.last, self.before, strict=True)
+        return all(_NUMBER.sub("#", last.shown) == _NUMBER.sub("#", before.shown) for last, before in pairs)
 
     @property
     def faults(self) -> tuple[Made, ...]:
@@ -164,9 +175,9 @@ def _made(call: ToolCall, result: ToolResult | None, solution: Solution, furthes
     return Made(call, result, at, right, lacking)
 
 
-def _content(turn: Sequence[Made]) -> list[tuple[str, Mapping[str, JSON], str]]:
-    """What two turns are compared by."""
-    return [(made.call.name, made.call.input, made.shown) for made in turn]
+def _calls(turn: Sequence[Made]) -> list[tuple[str, Mapping[str, JSON]]]:
+    """The calls of a turn, without their ids."""
+    return [(made.call.name, made.call.input) for made in turn]
 
 
 def _texts(messages: Sequence[Message]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from evalkit.core.errors import ConfigurationError, Problem
 from evalkit.core.message import JSON
 
-_LAST_NUMBER = re.compile(r"\d+(?=\D*\Z)")
+_LAST_NUMBER = re.compile(r"\d{1,18}(?=\D*\Z)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class Simulate:
     @property
     def slipped_answer(self) -> str:
         """The answer that a slip gives."""
-        return str(perturbed(self.answer)) if self.wrong_answer is None else self.wrong_answer
+        return str(perturbed(self.answer.strip())) if self.wrong_answer is None else self.wrong_answer
 
 
 def _step_fault(step: Step, before: Step | None) -> str | None:

@@ -102,13 +102,14 @@ def test_a_reason_says_what_was_expected_and_what_was_found_and_is_bounded(ask: 
         ("number", {"equals": 4321}),
     ):
         short = ask(kind, "had 17", **options).reason
-        assert ("wanted" in short or "4321" in short) and "had 17" in short
+        assert "wanted" in short or "4321" in short
+        assert "had 17" in short
         assert len(ask(kind, "z" * 1_000_000, **options).reason) < 1_000
 
 
 def test_a_pattern_that_takes_for_ever_breaks_the_check_not_the_run(ask: Ask) -> None:
     with pytest.raises(GraderBroke, match="takes longer"):
-        ask("regex", "a" * 40 + "b", pattern="(a+)+$")
+        ask("regex", "a" * 40 + "b", pattern="(a+)+$", timeout="300ms")
 
 
 @pytest.mark.parametrize(

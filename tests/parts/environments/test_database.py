@@ -26,8 +26,11 @@ create table people (id integer primary key, name text not null unique);
 create table pets (name text, owner integer references people (id));
 create view owners as select people.name as owner, pets.name as pet from pets join people on people.id = pets.owner;
 """
-ENDLESS = "with recursive c (x) as (select 1 union all select x + 1 from c) "
-MANY = "with recursive c (x) as (select 1 union all select x + 1 from c limit 5000) "
+SQL_ENDLESS = (
+    "with recursive c (x) as (select 1 union all select x + 1 from c) select count(*) from c",
+    "insert into pets with recursive c (x) as (select 1 union all select x + 1 from c) select x, 1 from c",
+)
+MANY = "with recursive c (x) as (select 1 union all select x + 1 from c limit 5000) select x, hex(zeroblob(:wide)) as y from c"
 ROWS = {"pets": [["Rex", 1], {"owner": 2, "name": "Tom"}], "people": [[1, "Ann"], [2, "Bo"]]}
 
 
@@ -178,7 +181,7 @@ def test_how_tables_are_made_may_be_asked(open_: Open) -> None:
 
 def test_a_statement_without_an_end_is_ended_and_undone(open_: Open) -> None:
     world = open_(sql=SQL, timeout="200ms")
-    for statement in (ENDLESS + "select count(*) from c", "insert into pets " + ENDLESS + "select x, 1 from c"):
+    for statement in SQL_ENDLESS:
         with pytest.raises(ToolFailed, match=r"longer than 0\.2 seconds"):
             world.execute(statement, write=True)
     assert world.execute("select count(*) as n from pets").rows == ({"n": 0},)
@@ -186,9 +189,9 @@ def test_a_statement_without_an_end_is_ended_and_undone(open_: Open) -> None:
 
 def test_what_is_shown_is_bounded(open_: Open) -> None:
     world = open_()
-    answer = world.execute(MANY + "select x from c")
+    answer = world.execute(MANY, parameters={"wide": 1})
     assert (len(answer.rows), answer.more) == (MOST_ROWS, True)
-    wide = world.execute(MANY + "select hex(zeroblob(1000)) as y from c")
+    wide = world.execute(MANY, parameters={"wide": 1000})
     assert wide.more
     assert sum(len(row["y"]) for row in wide.rows) <= MOST_TEXT
     with pytest.raises(ToolFailed, match="too big"):

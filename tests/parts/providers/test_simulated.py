@@ -177,6 +177,12 @@ def test_a_spinning_model_repeats_itself_until_somebody_says_something() -> None
     assert ask(model(), noted).calls[0].name == "refund"
 
 
+def test_a_time_that_a_tool_measured_is_no_news() -> None:
+    times = iter(f"order A200, ran 3 tests in 0.00{digit}s" for digit in range(9))
+    messages = talk(model(spin=1.0), turns=2, tools=lambda *_: (next(times), False))
+    assert ask(model(), messages).calls[0].name == "look_up"
+
+
 def test_two_equal_calls_with_unlike_results_are_no_spin() -> None:
     results = iter([("nothing yet", False), ("order A200, 49 EUR", False)])
     messages = talk(model(), turns=2, tools=lambda *_: next(results))
@@ -467,6 +473,7 @@ def test_a_solution_that_cannot_be_played_is_refused_with_its_place(block: dict[
         ("refund the order", "refund the"),
         ("red", "re"),
         ("x", "xx"),
+        ("9" * 5_000, "9" * 4_982 + "1" + "0" * 18),
         ([1, 2], [1, 3]),
         ([], []),
         ({"a": "x", "b": 1}, {"a": "x", "b": 2}),
@@ -475,6 +482,10 @@ def test_a_solution_that_cannot_be_played_is_refused_with_its_place(block: dict[
 )
 def test_a_mechanical_slip_changes_the_last_thing(value: JSON, slip: JSON) -> None:
     assert _simulate.perturbed(value) == slip
+
+
+def test_a_mechanical_wrong_answer_is_never_blank() -> None:
+    assert ask(model({"steps": [], "answer": "  a\n"}, slip=1.0), [user(PROMPT)]).text == "ax"
 
 
 def served(make_trial: MakeTrial, **rates: float) -> Callable[[Request, str | None], Reply]:
