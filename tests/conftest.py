@@ -83,7 +83,7 @@ def play_script(
     parts = Parts(
         loop=loop or React(),
         provider=provider or Scripted(script=script),
-        context=Full(),
+        policies=lambda specs: (("full", Full()),),
         environment=environment or Bare(),
         tools=tuple(tools),
         graders=(grader or Says(),),

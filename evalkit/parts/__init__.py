@@ -21,7 +21,17 @@ from evalkit.core.errors import ConfigurationError, Problem
 from evalkit.core.message import JSON
 from evalkit.core.plan import Spec
 
-FAMILIES = ("loops", "providers", "environments", "tools", "checks", "context")
+FAMILIES = (
+    "loops",
+    "providers",
+    "environments",
+    "tools",
+    "checks",
+    "context",
+    "detectors",
+    "guardrails",
+    "fragments",
+)
 
 
 @cache
@@ -49,7 +59,7 @@ def part(family: str, kind: str) -> type[Any]:
 @cache
 def adapter(family: str, kind: str) -> TypeAdapter[Any]:
     """Validator of a kind's options, wrapped in a tuple of one (which lets the strict configuration reach the dataclass)."""
-    return TypeAdapter(tuple[part(family, kind)], config=ConfigDict(extra="forbid", strict=True))  # type: ignore[misc]  # the class is only known at run time
+    return TypeAdapter(tuple[part(family, kind)], config=ConfigDict(extra="forbid", strict=True))  # type: ignore[misc, arg-type, unused-ignore]  # the class is only known at run time
 
 
 def faults(family: str, kind: str, options: Mapping[str, JSON]) -> tuple[tuple[tuple[str | int, ...], str], ...]:

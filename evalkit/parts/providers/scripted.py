@@ -37,6 +37,7 @@ class Scripted:
 
     script: tuple[Line, ...]
     usd_price: Price | None = None
+    context_window: int | None = None
     nature: ClassVar[Nature] = "simulated"
 
     def ready(self) -> str | None:
