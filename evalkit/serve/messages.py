@@ -15,7 +15,7 @@ import socket
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from evalkit.core.errors import ConfigurationError, ContextOverflow, ProviderError
 from evalkit.core.message import Reply, Request
@@ -32,6 +32,8 @@ LARGEST_BODY = 32 * 1024 * 1024
 """Bytes of the largest request that is read: the API's own bound."""
 
 _LARGEST_SKIP = 8 * LARGEST_BODY
+_PIECE = 65536
+_PATIENCE = 2.0
 _HTML = b"<!DOCTYPE html><title>502</title><p>The page that a proxy shows when it has lost the API behind it."
 
 
@@ -133,7 +135,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Serve requests until the caller or the server ends the connection."""
         try:
             super().handle()
-        except ConnectionError:
+        except (ConnectionError, TimeoutError):
             self.close_connection = True
 
     def do_GET(self) -> None:
@@ -201,22 +203,31 @@ class _Handler(BaseHTTPRequestHandler):
         return self.path.partition("?")[0]
 
     def _body(self) -> bytes:
-        """Read the body; raises `BadRequest` where its length is not told or too large."""
+        """Read the body; a caller that does not tell its length, or whose body is too large, is turned away unread."""
         told = self.headers.get("content-length", "")
         if not (told.isascii() and told.isdigit() and len(told) < 16):
-            self.close_connection = True
-            raise BadRequest("a Content-Length is required", 411)
-        length = int(told)
-        if length <= LARGEST_BODY:
-            body = self.rfile.read(length)
-            if len(body) < length:
-                raise ConnectionAbortedError("the caller went away amid its request")
-            return body
+            self._turn_away(BadRequest("a Content-Length is required", 411))
+        if int(told) > LARGEST_BODY:
+            self._turn_away(BadRequest("Request exceeds the maximum size", 413))
+        body = self.rfile.read(int(told))
+        if len(body) < int(told):
+            raise ConnectionAbortedError("the caller went away amid its request")
+        return body
+
+    def _turn_away(self, error: BadRequest) -> NoReturn:
+        """Answer with an error and end the connection.
+
+        What the caller still sends is read and thrown away, up to a bound: ending the connection at once would take the
+        answer away from it.
+        """
         self.close_connection = True
-        for _ in range(min(length, _LARGEST_SKIP) // 65536):
-            if not self.rfile.read(65536):
+        self._refuse(error)
+        _end(self.connection, socket.SHUT_WR)
+        self.connection.settimeout(_PATIENCE)
+        for _ in range(_LARGEST_SKIP // _PIECE):
+            if not self.rfile.read1(_PIECE):
                 break
-        raise BadRequest("Request exceeds the maximum size", 413)
+        raise ConnectionAbortedError("the caller was turned away")
 
     def _refuse(self, error: BadRequest | ProviderError | ContextOverflow) -> None:
         """Answer with an error."""
@@ -237,6 +248,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
         self.send_header("request-id", f"req_{next(self.server.numbers):024x}")
+        if self.close_connection:
+            self.send_header("connection", "close")
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         self.end_headers()
@@ -247,9 +260,9 @@ class _Handler(BaseHTTPRequestHandler):
             _end(self.connection)
 
 
-def _end(connection: socket.socket) -> None:
-    """End a connection in both directions; one that has gone already is fine."""
+def _end(connection: socket.socket, how: int = socket.SHUT_RDWR) -> None:
+    """End a connection, in both directions unless told otherwise; one that has gone already is fine."""
     try:
-        connection.shutdown(socket.SHUT_RDWR)
+        connection.shutdown(how)
     except OSError:
         return

@@ -1,7 +1,7 @@
 """A transcript as a request and exchanges: the units that a view may keep or drop.
 
-Invariant: an exchange is an assistant turn with all that follows it up to the next one (its tool results, notes). Cutting between
-exchanges never parts a tool call from its result.
+Invariant: an exchange is an assistant turn with all that follows it up to the next one (its tool results, notes); a turn that
+was paused and resumed is one turn. Cutting between exchanges never parts a tool call from its result.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from evalkit.core.message import Message, Text, user
 
 def split(messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], tuple[tuple[Message, ...], ...]]:
     """Part a transcript into what comes before the first assistant turn, and its exchanges."""
-    starts = [place for place, message in enumerate(messages) if message.role == "assistant"]
+    starts = [
+        place
+        for place in range(1, len(messages))
+        if messages[place].role == "assistant" and messages[place - 1].role != "assistant"
+    ]
     if not starts:
         return messages, ()
     ends = [*starts[1:], len(messages)]

@@ -16,7 +16,7 @@ from evalkit.parts.detectors._calls import shown, signature
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatCalls:
-    """Flags when the last `calls` of a window hold at most `kinds` different calls, or one of them `same` times."""
+    """Flags when the last `calls` calls are at most `kinds` different ones, or one call stands `same` times among the last `window`."""
 
     window: int = 6
     calls: int = 4
@@ -55,7 +55,9 @@ class RepeatCallsWatch:
         if len(recent) == self._part.calls and len(counts) <= self._part.kinds:
             self._window.clear()
             return f"the last {len(recent)} tool calls were only {' | '.join(shown(call) for call in counts)}"
-        if counts[recent[-1]] >= self._part.same:
+        times = self._window.count(recent[-1])
+        if times >= self._part.same:
+            last = shown(recent[-1])
             self._window.clear()
-            return f"{shown(recent[-1])} was called {counts[recent[-1]]} times"
+            return f"{last} was called {times} times among the last {self._part.window} calls"
         return None
