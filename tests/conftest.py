@@ -55,7 +55,7 @@ class Does:
             critical=self.critical,
         )
 
-    def use(self, arguments: Mapping[str, JSON], world: object) -> str:
+    def use(self, arguments: Mapping[str, JSON], world: object, base: object) -> str:
         """Do it."""
         self.given.append(arguments)
         return self.action(arguments)

@@ -89,8 +89,8 @@ class Tool(Protocol):
     def spec(self, base: Path) -> ToolSpec:
         """What the model is told of it; relative paths in its options start from `base`."""
 
-    def use(self, arguments: Mapping[str, JSON], world: Environment) -> str:
-        """Run it with arguments that fit its schema; raises a `ToolError` where it fails."""
+    def use(self, arguments: Mapping[str, JSON], world: Environment, base: Path) -> str:
+        """Run it with arguments that fit its schema; raises a `ToolError` where it fails. `base` as in `spec`."""
 
 
 @runtime_checkable

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 from evalkit.core.clock import Clock
 from evalkit.core.errors import EvalkitError, MalformedArgs, ToolError, ToolFailed
@@ -38,6 +39,7 @@ class Dispatcher:
     retrier: Retrier
     clock: Clock
     output: ToolOutput
+    base: Path
     generic_errors: bool = False
 
     def run(
@@ -104,7 +106,7 @@ class Dispatcher:
             return self.world.call(call)
         if isinstance(tool, SessionTool):
             return tool.converse(call.input, session)
-        return tool.use(call.input, self.world)
+        return tool.use(call.input, self.world, self.base)
 
 
 def _harmless(call: ToolCall, box: Toolbox) -> bool:

@@ -173,6 +173,7 @@ def _open_session(trial: Trial, parts: Parts, world: Environment, clock: Clock) 
         retrier=retrier,
         clock=clock,
         output=variant.tool_output,
+        base=Path(trial.task.base),
         generic_errors=variant.errors == "generic",
     )
 
