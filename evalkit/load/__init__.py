@@ -1,1 +1,5 @@
-"""YAML to plans: every mistake at once, each with its place."""
+"""YAML files to plans: every mistake is told, with its place and the way to mend it."""
+
+from evalkit.load.together import load
+
+__all__ = ["load"]

@@ -9,6 +9,7 @@ thread and no socket of it is left.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import socket
@@ -95,7 +96,7 @@ class _Server(ThreadingHTTPServer):
             return self._tries[asker]
 
     def settled(self, asker: str) -> None:
-        """Forget a request that got its answer, so that the count holds only what is still under way."""
+        """Forget a request that gets its answer, so that the count holds only what is still under way."""
         with self._lock:
             self._tries.pop(asker, None)
 
@@ -138,6 +139,11 @@ class _Handler(BaseHTTPRequestHandler):
         except (ConnectionError, TimeoutError):
             self.close_connection = True
 
+    def finish(self) -> None:
+        """Let go of the connection; what a caller who went away did not take is lost, and that is all."""
+        with contextlib.suppress(ConnectionError):
+            super().finish()
+
     def do_GET(self) -> None:
         """Tell that the server is there."""
         if self._path() == "/health":
@@ -156,29 +162,32 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(error)
             return
         digest = hashlib.sha256(body).hexdigest()[:24]
-        asker = call.user_id or digest
-        faults = self.server.faults
-        fault = faults.draw(asker, self.server.attempt(asker)) if faults.any else None
+        fault = self._draw(call.user_id or digest)
         if fault == "slow":
-            self.server.closing.wait(faults.slow_seconds)
+            self.server.closing.wait(self.server.faults.slow_seconds)
             fault = None
         if fault not in (None, "cut_body"):
             self._show(fault)
             return
-        if self._reply(call, digest, cut=fault == "cut_body") and faults.any:
-            self.server.settled(asker)
+        self._reply(call, digest, cut=fault == "cut_body")
 
-    def _reply(self, call: Call, digest: str, *, cut: bool) -> bool:
-        """Let the function answer; whether the caller got all of it. `cut` ends the connection amid the body."""
+    def _draw(self, asker: str) -> Fault | None:
+        """Choose the fault of this try of a request."""
+        faults = self.server.faults
+        return faults.draw(asker, self.server.attempt(asker)) if faults.any else None
+
+    def _reply(self, call: Call, digest: str, *, cut: bool) -> None:
+        """Let the function answer; `cut` ends the connection amid the body."""
         try:
             reply = self.server.answer(call.request, call.user_id)
         except (ProviderError, ContextOverflow) as error:
             self._refuse(error)
-            return False
+            return
+        if not cut:
+            self.server.settled(call.user_id or digest)
         message = body_of(reply, call.model, digest)
         body = events_of(message) if call.stream else dump(message)
         self._send(200, body, kind="text/event-stream" if call.stream else "application/json", cut=cut)
-        return not cut
 
     def _show(self, fault: Fault | None) -> None:
         """Answer with a fault instead of a message."""
@@ -209,10 +218,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._turn_away(BadRequest("a Content-Length is required", 411))
         if int(told) > LARGEST_BODY:
             self._turn_away(BadRequest("Request exceeds the maximum size", 413))
-        body = self.rfile.read(int(told))
-        if len(body) < int(told):
-            raise ConnectionAbortedError("the caller went away amid its request")
-        return body
+        return self.rfile.read(int(told))
 
     def _turn_away(self, error: BadRequest) -> NoReturn:
         """Answer with an error and end the connection.

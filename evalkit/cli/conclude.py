@@ -1,0 +1,126 @@
+"""What is made of a run's records, the same for every command: summary, comparisons, verdict, report.
+
+Invariant: `summary.json` and what `--json` prints are made from the same objects; a run folder that was moved elsewhere gives the same ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from evalkit.cli.exits import Exit
+from evalkit.cli.output import colours, say, say_json, width
+from evalkit.cli.reading import Run, numbers
+from evalkit.core.plan import Gate
+from evalkit.core.record import TrialRecord
+from evalkit.measure.compare import Comparison, compare
+from evalkit.measure.gate import Judgement, judge
+from evalkit.report.configs import differences
+from evalkit.report.summary import summarise, task_rows
+from evalkit.report.terminal import gate_text, headline
+from evalkit.store.runstore import RunStore
+
+CODES = {
+    "pass": Exit.OK,
+    "fail": Exit.GATE_FAILED,
+    "inconclusive": Exit.INCONCLUSIVE,
+    "invalid": Exit.INVALID,
+}
+
+
+def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, judge: bool) -> int:
+    """Show a run that has ended, write its summary and report, and judge it by its own gates; `judge` makes that the exit code."""
+    found = numbers(store)
+    summary = summarise(found.table, found.about)
+    _write(store.folder / "summary.json", summary)
+    verdict = own_gate(found)
+    if as_json:
+        say_json({**summary, "gate": None if verdict is None else gate_json(verdict)})
+    else:
+        colour = colours(no_color=no_color)
+        say(headline(summary, width(), color=colour))
+        if verdict is not None:
+            say("\n" + gate_text(gate_json(verdict), width(), color=colour))
+    if report:
+        path = write_report(found)
+        if not as_json:
+            say(f"\nreport: {path}")
+    if judge and verdict is not None:
+        return CODES[verdict.verdict]
+    if judge:
+        say("no gate: the config has no `gates:`")
+    lacking = summary["completeness"]["errors"] + summary["completeness"]["missing"]
+    return Exit.INVALID if lacking else Exit.OK
+
+
+def own_gate(found: Run) -> Judgement | None:
+    """Judge a run by the gates that its config named; None where it named none."""
+    rules = applicable(found.about.gates, found.table.variants)
+    return judge(found.table, rules) if rules else None
+
+
+def applicable(gates: Sequence[Gate], variants: Sequence[str]) -> tuple[Gate, ...]:
+    """The gates whose variants were run: a run of some variants is not judged by rules on others."""
+    return tuple(gate for gate in gates if gate.variant in (None, *variants) and gate.baseline in (None, *variants))
+
+
+def gate_json(verdict: Judgement) -> dict[str, Any]:
+    """The object that `gate --json` prints."""
+    return {
+        "verdict": verdict.verdict,
+        "exit_code": int(CODES[verdict.verdict]),
+        "why": verdict.why,
+        "unmeasured": verdict.unmeasured,
+        "rules": [asdict(rule) for rule in verdict.rules],
+    }
+
+
+def compare_json(found: Run, baseline: str | None = None) -> dict[str, Any]:
+    """The object that `compare --json` prints."""
+    comparisons = compare(found.table, baseline=baseline)
+    chosen = baseline or found.table.baseline or found.table.variants[0]
+    return {
+        "baseline": chosen,
+        "comparisons": [comparison_json(one) for one in comparisons],
+        "stops": [],
+        "configs": {"differs": [row["pointer"] for row in differences(found.about.variants)]},
+    }
+
+
+def comparison_json(one: Comparison) -> dict[str, Any]:
+    """One comparison."""
+    return asdict(one)
+
+
+def write_report(found: Run) -> Path:
+    """Write `report.html` into the run's folder, traces drawn from the store while there is room."""
+    from evalkit.report.page import write_page  # noqa: PLC0415  # loads matplotlib and jinja2, which only a report needs
+
+    path = found.store.folder / "report.html"
+    verdict = own_gate(found)
+
+    def trace(row: TrialRecord) -> TrialRecord:
+        """The same record with its events."""
+        return found.store.record(row.key.digest)
+
+    write_page(
+        path,
+        summary=summarise(found.table, found.about),
+        tasks=task_rows(found.table),
+        comparisons=compare_json(found)["comparisons"],
+        gate=None if verdict is None else gate_json(verdict),
+        about=replace(found.about, command=found.about.command or "evalkit run"),
+        rows=tuple(found.store.records()),
+        trace=trace,
+    )
+    return path
+
+
+def _write(path: Path, value: Any) -> None:
+    """Write a JSON file whole, the same bytes for the same run."""
+    draft = path.with_suffix(".json.part")
+    draft.write_text(json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
+    draft.replace(path)

@@ -1,0 +1,89 @@
+"""A run folder as numbers: what `show`, `report`, `compare`, `gate` and the end of `run` all begin with."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalkit.core.errors import RunInvalid
+from evalkit.measure.table import Table
+from evalkit.report.about import About
+from evalkit.store.manifest import Manifest
+from evalkit.store.runstore import RunStore
+
+REPORTS = Path("reports")
+LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """An open run: its folder's store, its numbers, and the facts about it."""
+
+    store: RunStore
+    table: Table
+    about: About
+
+
+def find(reference: str) -> Path:
+    """The folder that a reference names: a path, a name under reports/, or `latest`; raises `RunInvalid` where there is none."""
+    if reference == LATEST:
+        found = sorted(path.parent for path in REPORTS.glob("*/run.json"))
+        if not found:
+            raise RunInvalid("there is no run under reports/ yet: make one with `evalkit run`")
+        return found[-1]
+    path = Path(reference)
+    return REPORTS / reference if not path.exists() and (REPORTS / reference).exists() else path
+
+
+def open_run(reference: str) -> Run:
+    """Open a run for reading; close its `store` when done. Raises `StoreError` for a folder that cannot be read."""
+    return numbers(RunStore.open(find(reference), write=False))
+
+
+def numbers(store: RunStore) -> Run:
+    """Put a store's numbers and facts together; the store stays open."""
+    return Run(store=store, table=table_of(store), about=about(store.manifest))
+
+
+def table_of(store: RunStore) -> Table:
+    """Read the run's numbers; no record and no trace is decoded."""
+    plan, found = store.manifest.plan, store.columns()
+    variants = tuple(variant.name for variant in store.manifest.variants)
+    return Table.of(
+        tasks=[(task.suite, task.task) for task in plan],
+        variants=variants,
+        planned=[[task.trials.get(name, 0) for name in variants] for task in plan],
+        suite=found.suite,
+        task=found.task,
+        variant=found.variant,
+        index=found.index,
+        outcome=found.outcome,
+        graded=found.graded,
+        stop=found.stop,
+        turns=found.turns,
+        tokens=found.tokens,
+        usd=found.usd,
+        seconds=found.seconds,
+        baseline=store.manifest.baseline,
+    )
+
+
+def about(manifest: Manifest) -> About:
+    """The facts that a report tells of a run."""
+    found = manifest.origin
+    return About(
+        run=manifest.run,
+        suites=tuple(suite.name for suite in manifest.suites),
+        variants=manifest.variants,
+        natures=tuple(sorted(set(manifest.natures.values()))),
+        created=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(manifest.created)),
+        baseline=manifest.baseline,
+        gates=manifest.gates,
+        seed=manifest.seed,
+        commit=found.commit or "",
+        dirty=bool(found.dirty),
+        versions={"evalkit": found.evalkit, "python": found.python, **found.packages},
+        machine={"system": found.system, "cpus": str(found.cpus)},
+        command=found.command,
+    )

@@ -1,0 +1,21 @@
+"""`evalkit report`: write the HTML report of runs, from what their folders hold."""
+
+from __future__ import annotations
+
+from evalkit.cli.conclude import write_report
+from evalkit.cli.exits import Exit
+from evalkit.cli.options import Command, Values
+from evalkit.cli.output import say
+from evalkit.cli.reading import open_run
+
+COMMAND = Command("report", "Write report.html into the folder of each run.")
+COMMAND.argument("runs", nargs="+", help="run folders, names under reports/, or `latest`")
+
+
+def run(values: Values) -> int:
+    """Write one report a run."""
+    for reference in values.runs:
+        found = open_run(reference)
+        with found.store:
+            say(str(write_report(found)))
+    return Exit.OK

@@ -1,0 +1,249 @@
+"""`evalkit run`: load, choose, play what is missing, then show, report and judge.
+
+Invariant: nothing is written before everything that can be known to be wrong has been checked, and whatever ends a run,
+finished trials are saved and the command that goes on is told.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalkit import parts
+from evalkit.cli.conclude import conclude
+from evalkit.cli.exits import Exit
+from evalkit.cli.interrupt import Abandoned, interruptible
+from evalkit.cli.options import Command, Values, positive, whole
+from evalkit.cli.output import say, tell
+from evalkit.cli.progress import KINDS, Counts, progress
+from evalkit.core.clock import SystemClock
+from evalkit.core.errors import ConfigurationError, Problem
+from evalkit.core.plan import Config, Suite, Trial, Variant
+from evalkit.load import load
+from evalkit.run.backends import BACKENDS, backend
+from evalkit.run.execute import Brake, Ended, Execution
+from evalkit.run.play import play
+from evalkit.run.schedule import schedule
+from evalkit.run.select import Choice, select
+from evalkit.store.folder import find_resumable, new_folder
+from evalkit.store.manifest import Manifest, fingerprint, new_manifest, united
+from evalkit.store.origin import origin
+from evalkit.store.runstore import RunStore
+
+GRACE = 10.0
+REPORTS = Path("reports")
+
+COMMAND = Command("run", "Run each task of the suites n times under each loop variant, and show pass^k.")
+COMMAND.argument("suites", nargs="+", help="suite files (suites/*.yaml)")
+COMMAND.option("-c", "--config", help="file of loop variants; else those that the suites name", many=True, default=())
+COMMAND.option("--variant", help="only this variant", many=True, default=())
+COMMAND.option("--task", help="only this task", many=True, default=())
+COMMAND.option("--tag", help="only tasks with this tag", many=True, default=())
+COMMAND.option("--limit", help="only so many tasks, in the order of the suites", convert=whole(1))
+COMMAND.option("-n", "--trials", help="trials of each task; else as the suites say", convert=whole(1))
+COMMAND.option("-j", "--jobs", help="trials at once", convert=whole(1), default=8)
+COMMAND.option("--backend", help="where trials are played", choices=tuple(BACKENDS), default="threads")
+COMMAND.option("--retries", help="attempts in all at a trial that our own world broke", convert=whole(1), default=3)
+COMMAND.option("--max-usd", help="stop starting trials once the run has cost so many dollars", convert=positive)
+COMMAND.option("--seed", help="seed of the order of tasks and of simulated models", convert=whole(0), default=0)
+COMMAND.option("-o", "--out", help="the run's own folder; else one under reports/, the last of these suites goes on")
+COMMAND.option("--progress", help="how progress is shown on stderr", choices=KINDS, default="auto")
+COMMAND.switch("--new", help="begin a new run even where one of the same suites and variants is there")
+COMMAND.switch("--dry-run", help="say what would be run and what it may cost, and end")
+COMMAND.switch("--gate", help="end with the exit code of the gates")
+COMMAND.switch("--no-report", help="write no report.html")
+COMMAND.switch("--no-color", help="plain text")
+COMMAND.switch("--json", help="print the run's summary as one JSON object on stdout")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be run: all that the files hold, what was chosen of it, and the trials that this makes."""
+
+    all_suites: tuple[Suite, ...]
+    all_variants: tuple[Variant, ...]
+    suites: tuple[Suite, ...]
+    config: Config
+    trials: tuple[Trial, ...]
+    seed: int
+
+
+def run(values: Values) -> int:
+    """Run; gives 0 measured, 2 usage, 3 and 1 by the gates where they count, 4 incomplete, 130 interrupted."""
+    plan = _plan(values)
+    if values.dry_run:
+        say(_described(plan, _folder(values, plan)[0]))
+        return Exit.OK
+    _check_ready(plan.config.variants)
+    workers = backend(values.backend, values.jobs)
+    command = shlex.join(["evalkit", "run", *(sys.argv[2:] if sys.argv[1:2] == ["run"] else values.suites)])
+    with _open(values, plan, command) as store:
+        brake = Brake()
+        execution = Execution(
+            play=play,
+            backend=workers,
+            store=store,
+            told=lambda _: None,
+            attempts=values.retries,
+            max_usd=values.max_usd,
+            spent=store.bookkeeping().usd,
+            brake=brake,
+        )
+        ended = _execute(execution, plan, store, values.progress)
+        if ended is None:
+            store.close()
+            tell(f"\ninterrupted: finished trials are saved in {store.folder}. Go on with:\n  {command}")
+            sys.stderr.flush()
+            os._exit(Exit.INTERRUPTED)  # trials that were given up may still run in other threads
+        return _finish(values, store, ended, command)
+
+
+def _plan(values: Values) -> Plan:
+    """Load the files and choose from them."""
+    suites, config = load([Path(one) for one in values.suites], [Path(one) for one in values.config])
+    choice = Choice(
+        variants=tuple(values.variant),
+        tasks=tuple(values.task),
+        tags=tuple(values.tag),
+        limit=values.limit,
+        trials=values.trials,
+    )
+    chosen, chosen_config = select(suites, config, choice)
+    trials = tuple(schedule(chosen, chosen_config.variants, values.seed))
+    return Plan(
+        all_suites=suites,
+        all_variants=config.variants,
+        suites=chosen,
+        config=chosen_config,
+        trials=trials,
+        seed=values.seed,
+    )
+
+
+def _check_ready(variants: Sequence[Variant]) -> None:
+    """Refuse to begin where a provider cannot be asked at all."""
+    problems = []
+    for variant in variants:
+        missing = parts.build("providers", variant.provider).ready()
+        if missing is not None:
+            problems.append(Problem(where=f"variant {variant.name}, provider {variant.provider.kind}", what=missing))
+    if problems:
+        raise ConfigurationError(*problems)
+
+
+def _folder(values: Values, plan: Plan) -> tuple[Path, str]:
+    """The folder that this run goes to, and its fingerprint."""
+    mark = fingerprint(plan.all_suites, plan.all_variants, plan.seed)
+    if values.out:
+        return Path(values.out), mark
+    found = None if values.new else find_resumable(REPORTS, mark)
+    now = SystemClock().time()
+    return found or new_folder(REPORTS, [suite.name for suite in plan.all_suites], mark, now), mark
+
+
+def _open(values: Values, plan: Plan, command: str) -> RunStore:
+    """Make the run's folder, or go on in the one that is there; never one of other suites or variants."""
+    folder, mark = _folder(values, plan)
+    fresh = new_manifest(
+        run=folder.name,
+        created=SystemClock().time(),
+        fingerprint=mark,
+        suites=plan.suites,
+        variants=plan.config.variants,
+        seed=plan.seed,
+        origin=origin(command),
+        baseline=plan.config.baseline,
+        gates=plan.config.gates,
+        natures={one.name: parts.build("providers", one.provider).nature for one in plan.config.variants},
+        settings={"backend": values.backend, "jobs": values.jobs, "retries": values.retries},
+    )
+    if not (folder / "run.json").exists():
+        tell(f"run folder: {folder}")
+        return RunStore.create(folder, fresh)
+    store = RunStore.open(folder, write=True)
+    if store.manifest.fingerprint != mark:
+        store.close()
+        raise ConfigurationError.of(
+            str(folder),
+            f"holds a run of other suites, variants or seed ({', '.join(suite.name for suite in store.manifest.suites)})",
+            "choose another folder with --out, or leave --out away",
+        )
+    tell(_going_on(store.manifest, fresh, folder))
+    store.update_plan(united(store.manifest, fresh, plan.all_suites, plan.all_variants))
+    return store
+
+
+def _going_on(old: Manifest, new: Manifest, folder: Path) -> str:
+    """Say that a run goes on, and what was edited since."""
+    digests = {(task.suite, task.task): task.digest for task in old.plan}
+    edited = [task.task for task in new.plan if digests.get((task.suite, task.task), task.digest) != task.digest]
+    edited += [name for name, found in new.digests.items() if old.digests.get(name, found) != found]
+    said = f"; edited since and run anew: {', '.join(edited)}" if edited else ""
+    return f"going on in {folder}{said}"
+
+
+def _execute(execution: Execution, plan: Plan, store: RunStore, view: str) -> Ended | None:
+    """Play the trials; None where running ones had to be given up."""
+    done = store.done()
+    counts = Counts(planned=len(plan.trials), clock=SystemClock())
+    counts.done = sum(trial.key.digest in done for trial in plan.trials)
+    if counts.done:
+        tell(f"{counts.done} of {len(plan.trials)} trials are done already")
+
+    def asked(name: str) -> None:
+        """Let running trials end."""
+        execution.brake.pull("interrupted", name)
+        tell(f"\n{name}: running trials get {GRACE:.0f} s to end; once more to give them up")
+
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(interruptible(asked, GRACE))
+            execution.told = stack.enter_context(progress(view, counts))
+            ended = execution.run(plan.trials)
+            store.flush()
+            return ended
+    except Abandoned:
+        return None
+
+
+def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
+    """Show what was measured and say how the run ended."""
+    code = conclude(
+        store, report=not values.no_report, as_json=values.json, no_color=values.no_color, judge=values.gate
+    )
+    if ended.reason == "complete":
+        return code
+    reasons = {
+        "interrupted": f"interrupted by {ended.detail}",
+        "budget": f"stopped by --max-usd: {ended.detail}",
+        "fatal": f"stopped, because no trial can succeed: {ended.detail}",
+        "outage": f"stopped: {ended.detail}",
+    }
+    tell(f"{reasons[ended.reason]}\nfinished trials are saved in {store.folder}. Go on with:\n  {command}")
+    return Exit.INTERRUPTED if ended.reason == "interrupted" else Exit.INVALID
+
+
+def _described(plan: Plan, folder: Path) -> str:
+    """Say what would be run."""
+    done: frozenset[str] = frozenset()
+    if (folder / "run.json").exists():
+        with RunStore.open(folder, write=False) as store:
+            done = store.done()
+    left = [trial for trial in plan.trials if trial.key.digest not in done]
+    counts = Counter(trial.key.variant for trial in left)
+    tasks = sum(len(suite.tasks) for suite in plan.suites)
+    lines = [
+        f"{tasks} tasks under {len(plan.config.variants)} variants: {len(plan.trials)} trials, {len(left)} of them left"
+    ]
+    for variant in plan.config.variants:
+        cap = variant.caps.usd
+        most = "no dollar cap" if cap is None else f"at most ${cap * counts[variant.name]:.2f} and one reply a trial"
+        lines.append(f"  {variant.name}: {counts[variant.name]} trials, {variant.provider.kind}, {most}")
+    lines.append(f"run folder: {folder}")
+    return "\n".join(lines)

@@ -1,0 +1,157 @@
+"""Config files: the loop designs to compare, and the rules that they must meet.
+
+Invariant: a config that is returned can be run: its parts exist and fit, its variants differ only as declared, a dollar cap
+stands only where dollars can be counted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from evalkit import parts
+from evalkit.core.plan import Caps, Config, Gate, Retries, Variant
+from evalkit.load.document import read_document
+from evalkit.load.faults import adapter_of, validate
+from evalkit.load.forms import CONFIG, VARIANT
+from evalkit.load.gates import read_gate
+from evalkit.load.node import Mark, Node, deep_merge, is_mapping
+from evalkit.load.problems import Problems, meant
+from evalkit.load.specs import read_part
+from evalkit.load.variants import declared, expand, read_axes, refuse_undeclared, written
+
+FAMILIES = {"provider": "providers", "loop": "loops", "context": "context"}
+"""The keys of a variant that hold parts, and the family of each."""
+
+LONGEST_CHAIN = 20
+"""Files that may extend one another."""
+
+MENDS = {
+    "version": "begin with `version: 1`",
+    "variants": "name at least one: `variants: {react: {loop: {kind: react}}}`",
+    "provider": "name the model, in the variant or in `common`",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """A config file that was read: what it says and where it says it. `names` are all variants, those that are wrong included."""
+
+    config: Config
+    names: Mapping[str, Mark] = field(default_factory=dict)
+    baseline: Mark | None = None
+    gates: tuple[tuple[Gate, Node], ...] = ()
+
+
+def load_config(path: Path) -> Config:
+    """Load a config file; a `ConfigurationError` carries everything that is wrong with it."""
+    problems = Problems()
+    read = read_config(path, problems)
+    check_names(read, read.names, problems)
+    problems.throw()
+    return read.config
+
+
+def read_config(path: Path, problems: Problems) -> Read:
+    """Read a config file; where something is wrong there are problems, and the config holds only what is right."""
+    top = _extended(path, problems, ())
+    source = str(path)
+    if top is None:
+        return Read(config=Config(variants=(), source=source))
+    validate(adapter_of(CONFIG), top, problems, mends=MENDS)
+    axes = read_axes(top, problems)
+    nodes = expand(written(top), axes, top, problems)
+    made = [(_variant(name, node, source, problems), node) for name, node in nodes.items()]
+    right = [(variant, node) for variant, node in made if variant is not None]
+    refuse_undeclared(right, declared(top, axes, problems), problems)
+    listed, baseline = top.step("gates"), top.step("baseline")
+    gates = [(read_gate(node, problems), node) for node in (listed.items if listed else ())]
+    kept = tuple((gate, node) for gate, node in gates if gate is not None)
+    return Read(
+        config=Config(
+            variants=tuple(variant for variant, _ in right),
+            baseline=baseline.text if baseline else None,
+            gates=tuple(gate for gate, _ in kept),
+            source=source,
+        ),
+        names={name: node.mark for name, node in nodes.items()},
+        baseline=baseline.mark if baseline else None,
+        gates=kept,
+    )
+
+
+def check_names(read: Read, names: Mapping[str, Mark], problems: Problems) -> None:
+    """Note each name of a variant, in gates and as the baseline, that is the name of none."""
+    if not names:
+        return
+    if read.config.baseline is not None and read.baseline is not None and read.config.baseline not in names:
+        what = f"the baseline {read.config.baseline!r} is no variant"
+        problems.add(read.baseline, what, meant(read.config.baseline, names))
+    for gate, node in read.gates:
+        for key in ("variant", "baseline"):
+            name = getattr(gate, key)
+            if name is not None and name not in names:
+                problems.add(node.find([key]).mark, f"there is no variant {name!r}", meant(name, names))
+
+
+def _extended(path: Path, problems: Problems, chain: tuple[Path, ...]) -> Node | None:
+    """Read a file and lay it over the one that it extends; None, and problems, where one of them cannot be read."""
+    top = read_document(path, problems)
+    if top is None:
+        return None
+    top = _filled(top)
+    extends = top.step("extends")
+    if extends is None or not extends.text:
+        return top
+    below = Path(os.path.normpath(path.parent / extends.text))
+    known = [*chain, path.resolve()]
+    if not below.is_file():
+        problems.add(extends.mark, f"there is no file {extends.text!r}", "`extends` starts from the file's own folder")
+    elif below.resolve() in known:
+        names = " → ".join(one.name for one in (*known[known.index(below.resolve()) :], below))
+        problems.add(extends.mark, f"files that extend one another: {names}", "cut the circle")
+    elif len(known) >= LONGEST_CHAIN:
+        problems.add(extends.mark, f"more than {LONGEST_CHAIN} files that extend one another", "flatten them")
+    else:
+        lower = _extended(below, problems, tuple(known))
+        return None if lower is None else deep_merge(lower.without("extends"), top)
+    return None
+
+
+def _filled(top: Node) -> Node:
+    """Read a variant of nothing (`react:`) as one that adds nothing."""
+    variants = top.step("variants")
+    if not is_mapping(variants):
+        return top
+    filled = {name: Node(node.mark, {}) if node.value is None else node for name, node in variants.entries.items()}
+    return top.with_entry("variants", Node(variants.mark, filled, variants.keys), top.key_mark("variants"))
+
+
+def _variant(name: str, node: Node, source: str, problems: Problems) -> Variant | None:
+    """Make a variant; None, and problems, where something is wrong with it."""
+    form = validate(adapter_of(VARIANT), node, problems, mends=MENDS)
+    specs: dict[str, Any] = {}
+    for key, family in FAMILIES.items():
+        held = node.step(key)
+        if held is not None:
+            specs[key] = read_part(held, family, problems)
+    if form is None or None in specs.values():
+        return None
+    plain: Any = {one.name: getattr(form, one.name) for one in fields(form) if one.name not in FAMILIES}
+    plain["caps"] = Caps(**asdict(form.caps))
+    plain["retries"] = Retries(**asdict(form.retries))
+    variant = Variant(name=name, source=source, **plain, **specs)
+    _check_sense(variant, node, problems)
+    return variant
+
+
+def _check_sense(variant: Variant, node: Node, problems: Problems) -> None:
+    """Note what is wrong with a variant though each of its values is right by itself."""
+    if variant.caps.usd is not None and parts.build("providers", variant.provider).price() is None:
+        what = f"a dollar cap in the variant {variant.name!r}, whose provider has no known price"
+        problems.add(node.find(["caps", "usd"]).mark, what, "give the provider a `usd_price`, or drop the cap")
+    if variant.retries.longest < variant.retries.base:
+        problems.add(node.find(["retries", "longest"]).mark, "`longest` is shorter than `base`", "raise it")

@@ -1,0 +1,100 @@
+"""Several suites and several configs as one plan.
+
+Invariant: whatever is wrong in whichever file, one error tells all of it; what is returned can be run as it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from evalkit.core.errors import ConfigurationError
+from evalkit.core.plan import Config, Suite, Variant
+from evalkit.load.config import Read, check_names, read_config
+from evalkit.load.node import Mark
+from evalkit.load.problems import Problems, meant
+from evalkit.load.suite import read_suite
+from evalkit.load.variants import pointers
+
+
+def load(suites: Sequence[Path], configs: Sequence[Path]) -> tuple[tuple[Suite, ...], Config]:
+    """Load suites and the variants to run them under; without configs those that the suites name.
+
+    A file that is named twice is read once. A `ConfigurationError` carries everything that is wrong with any of the files.
+    """
+    if not suites:
+        raise ConfigurationError.of("suites", "no suite file was given", "name at least one, such as suites/my.yaml")
+    problems = Problems()
+    read = tuple(read_suite(path, problems) for path in _once(suites))
+    _refuse_namesakes(read, problems)
+    chosen = _once(configs or [_beside(suite, one) for suite in read for one in suite.configs])
+    if not chosen and all(suite.tasks for suite in read):
+        mend = "add `configs: [PATH]` to the suite, or name a config with -c"
+        problems.add(
+            Mark(read[0].source), "no variants to run: the suite names no `configs`, and none were given", mend
+        )
+    files = [read_config(path, problems) for path in chosen if configs or path.is_file()]
+    config = _merge(files, problems)
+    _check_tasks(files, read, problems)
+    problems.throw()
+    return read, config
+
+
+def _once(paths: Iterable[Path]) -> list[Path]:
+    """Leave out files that were named before, by whatever path."""
+    found: dict[str, Path] = {}
+    for path in paths:
+        found.setdefault(os.path.realpath(path), path)
+    return list(found.values())
+
+
+def _beside(suite: Suite, config: str) -> Path:
+    """The path of a config that a suite names."""
+    return Path(os.path.normpath(Path(suite.source).parent / config))
+
+
+def _refuse_namesakes(suites: Iterable[Suite], problems: Problems) -> None:
+    """Note each suite whose name another has, since trials are told apart by it."""
+    seen: dict[str, str] = {}
+    for suite in suites:
+        if suite.name and suite.name in seen:
+            what = f"the suite is called {suite.name!r}, as that in {seen[suite.name]} is"
+            problems.add(Mark(suite.source), what, "rename one of them")
+        seen.setdefault(suite.name, suite.source)
+
+
+def _merge(files: Sequence[Read], problems: Problems) -> Config:
+    """Put configs together: one name means one variant, and there is one baseline at most."""
+    variants: dict[str, Variant] = {}
+    baseline: Read | None = None
+    names = {name: mark for read in files for name, mark in read.names.items()}
+    for read in files:
+        for variant in read.config.variants:
+            known = variants.setdefault(variant.name, variant)
+            if differing := ", ".join(pointers(known, variant)):
+                what = f"the variant {variant.name!r} differs in {differing} from that in {known.source}"
+                problems.add(read.names[variant.name], what, "rename one of them")
+        if read.config.baseline is not None:
+            baseline = baseline or read
+            if read.baseline and read.config.baseline != baseline.config.baseline:
+                what = f"the baseline is {baseline.config.baseline!r} in {baseline.config.source}"
+                problems.add(read.baseline, what, "name one baseline")
+        check_names(read, names, problems)
+    return Config(
+        variants=tuple(variants.values()),
+        baseline=baseline.config.baseline if baseline else None,
+        gates=tuple(dict.fromkeys(gate for read in files for gate in read.config.gates)),
+        source=", ".join(read.config.source for read in files),
+    )
+
+
+def _check_tasks(files: Iterable[Read], suites: Sequence[Suite], problems: Problems) -> None:
+    """Note each task of a gate that is in no suite: such a gate could never be judged."""
+    if not all(suite.tasks for suite in suites):
+        return
+    ids = {task.id for suite in suites for task in suite.tasks}
+    for read in files:
+        for gate, node in read.gates:
+            if gate.task is not None and gate.task not in ids:
+                problems.add(node.find(["task"]).mark, f"there is no task {gate.task!r}", meant(gate.task, ids))

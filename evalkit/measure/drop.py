@@ -1,0 +1,169 @@
+"""Rules on the drop from a baseline, which may be no larger than a margin.
+
+Invariant: a fail is a finding. The tests of all drop rules of a gate are one family, so that many rules do not make false alarms likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy.special import ndtri
+
+from evalkit.measure.compare import Pair, default_metrics, pair
+from evalkit.measure.metric import Metric
+from evalkit.measure.metrics import metric as read_metric
+from evalkit.measure.metrics.pass_at import PassAt
+from evalkit.measure.metrics.pass_hat import PassHat
+from evalkit.measure.odds import Word, normal_chance, tasks_needed
+from evalkit.measure.paired import bonett_price, holm, sign_flip
+from evalkit.measure.rule import Rule
+from evalkit.measure.ruling import Ruling
+from evalkit.measure.table import Table
+from evalkit.measure.words import bracket, counted, number, p_value, percent, span
+
+Key = tuple[str, str, str, int | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """The one-sided tests of all drop rules of a gate: Holm's adjusted p by metric, variant, baseline and task."""
+
+    adjusted: dict[Key, float]
+    confidence: float
+
+    @classmethod
+    def of(cls, table: Table, cases: Sequence[tuple[Rule, str, int | None]], confidence: float, seed: int) -> Family:
+        """Make each test once that any of the rules wants; undefined pairs have none.
+
+        A rule on pass^k or pass@k is also missed by a significant drop of pass@1 (one on pass@1, of pass^k): what makes
+        every task a little worse shows in one, what breaks a few tasks in the other.
+        """
+        tests: dict[Key, float] = {}
+        wanted = {
+            (metric.text, variant, rule.baseline or "", task): metric
+            for rule, variant, task in cases
+            for metric in _companions(table, rule.metric)
+        }
+        for key, metric in wanted.items():
+            found = pair(table, metric, key[1], key[2], task=key[3])
+            if found.differences is not None:
+                gains = found.differences if metric.more_is_better else -found.differences
+                tests[key] = sign_flip(gains, side="less", seed=seed).p
+        return cls(adjusted=dict(zip(tests, holm(list(tests.values())), strict=True)), confidence=confidence)
+
+    def findings(self, table: Table, rule: Rule, variant: str, task: int | None) -> list[tuple[str, float]]:
+        """List the metrics of a rule in which the variant is significantly worse, with their p."""
+        keys = [(metric.text, variant, rule.baseline or "", task) for metric in _companions(table, rule.metric)]
+        found = [(key[0], self.adjusted[key]) for key in keys if key in self.adjusted]
+        return [(text, p) for text, p in found if p <= 1.0 - self.confidence]
+
+
+def judge_drop(table: Table, rule: Rule, variant: str, task: int | None, family: Family) -> Ruling:
+    """Judge a drop of `variant` from the rule's baseline.
+
+    `lower`: pass where the one-sided lower bound of the gain is above minus the margin; else fail where the variant is significantly
+    worse; else inconclusive. `point`: the bare difference. `not-worse`: fail where the difference is not shown to be within the margin
+    and the variant is significantly worse, else pass. Where a task is undefined the rule is inconclusive: the bounds of a difference
+    do not move one way with the trials, so that two readings would not speak for all between.
+    """
+    found = pair(table, rule.metric, variant, rule.baseline or "", task=task)
+    sign = 1.0 if rule.metric.more_is_better else -1.0
+    worse = family.findings(table, rule, variant, task)
+    value = low = high = flips = None
+    verdict: Word = "inconclusive"
+    needed, flips_why = None, found.why
+    if found.differences is not None:
+        value = float(found.differences.mean())
+        low, high = bonett_price(found.differences, confidence=family.confidence, sides=1)
+        gain, floor = sign * value, (low if sign > 0.0 else -high)
+        verdict = _verdict(rule, gain, floor, worse=bool(worse))
+        error = (high - low) / (2.0 * float(ndtri(family.confidence)))
+        flips = 1.0 - _same(rule, verdict, gain, floor, error, family.confidence)
+        distance = gain + rule.bound if gain > -rule.bound else abs(gain)
+        needed = tasks_needed(found.tasks, distance, error, family.confidence) if verdict == "inconclusive" else None
+    return Ruling(
+        rule=rule.text,
+        variant=variant,
+        task=None if task is None else table.task_name(task),
+        metric=rule.metric.text,
+        kind=rule.kind,
+        confidence=family.confidence,
+        scope="population",
+        tasks=found.tasks,
+        threshold=-sign * rule.bound,
+        verdict=verdict,
+        sentence=_sentence(rule, found, (value, low, high), verdict, worse, (flips, needed), family.confidence),
+        baseline=rule.baseline,
+        value=value,
+        low=low,
+        high=high,
+        flips=flips,
+        flips_why=flips_why,
+        needed=needed,
+        why=found.why,
+    )
+
+
+def _companions(table: Table, metric: Metric) -> tuple[Metric, ...]:
+    """List the metrics whose significant drop breaks a rule on this one, itself first."""
+    if not isinstance(metric, PassHat | PassAt):
+        return (metric,)
+    others = default_metrics(table) if metric.text == "pass@1" else ("pass@1",)
+    return (metric, *(read_metric(text) for text in others if text != metric.text))
+
+
+def _verdict(rule: Rule, gain: float, floor: float, *, worse: bool) -> Word:
+    """Judge a gain whose one-sided lower bound is `floor`."""
+    if rule.kind == "point":
+        return "pass" if gain >= -rule.bound - 1e-12 else "fail"
+    if floor > -rule.bound:
+        return "pass"
+    if worse:
+        return "fail"
+    return "pass" if rule.kind == "not-worse" else "inconclusive"
+
+
+def _same(rule: Rule, verdict: Word, gain: float, floor: float, error: float, confidence: float) -> float:
+    """Give the chance of the same verdict on another run, its gain taken as normal about this one.
+
+    A next run passes where its bound, as far from its gain as this one's, is above minus the margin, and fails below that where its
+    gain is significant by a normal test.
+    """
+    passes = -rule.bound + (gain - floor)
+    fails = min(passes, -float(ndtri(confidence)) * error)
+    if rule.kind == "point":
+        passes = fails = -rule.bound
+    elif rule.kind == "not-worse":
+        passes = fails
+    return normal_chance(verdict, gain, error, passes, fails)
+
+
+def _sentence(
+    rule: Rule,
+    found: Pair,
+    bounds: tuple[float | None, float | None, float | None],
+    verdict: Word,
+    worse: Sequence[tuple[str, float]],
+    outlook: tuple[float | None, int | None],
+    confidence: float,
+) -> str:
+    """Say a ruling in one sentence."""
+    value, low, high = bounds
+    head = f"{rule.metric.text} of {found.variant} against {found.baseline}"
+    asked = f"may {'drop' if rule.metric.more_is_better else 'rise'} {rule.bound:g}: {verdict.upper()}"
+    if value is None or low is None or high is None:
+        return f"{head} is undefined: {found.why}; {asked}"
+    told = [asked]
+    if worse:
+        told.append(
+            "significantly worse in " + ", ".join(f"{text} ({p_value(p)} one-sided, Holm)" for text, p in worse)
+        )
+    if outlook[0] is not None:
+        told.append(f"another run would say otherwise with chance {number(outlook[0], digits=2)}")
+    if outlook[1] is not None:
+        told.append(f"about {outlook[1]:,} tasks would tell")
+    return (
+        f"{head}: {number(value)} ({counted(found.tasks, 'task')}, {span(found.trials)}), one-sided {percent(confidence)} "
+        f"bounds {bracket(low, high)}; " + "; ".join(told)
+    )

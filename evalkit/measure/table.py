@@ -1,0 +1,197 @@
+"""The one table that all numbers are made from: what was planned, and one row for each recorded trial.
+
+Invariant: the plan is the denominator. Rows outside the plan, or two rows of one trial, are refused; a planned trial without a row is
+counted as missing. Columns are plain arrays, so that a million trials are counted in a moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+import numpy as np
+import numpy.typing as npt
+
+from evalkit.core.errors import ConfigurationError, RunInvalid
+from evalkit.measure.arrays import Bools, Floats, Ints
+
+OUTCOMES = ("failed", "passed", "error")
+"""What the codes of `Table.outcome` mean."""
+
+VERDICTS = ("fail", "pass", "unknown", None)
+"""What the codes of `Table.graded` mean; None is a trial whose graders were not asked."""
+
+FAILED, PASSED, ERROR = range(3)
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table:
+    """A run as arrays: T tasks, V variants, R recorded trials.
+
+    `tasks` are (suite, id) in the order of the plan, `planned` (T, V) how many trials were asked for. Of shape (R,): `task`,
+    `variant` and `stop` are places in `tasks`, `variants` and `stops`, `index` counts a task's trials under a variant from 1,
+    `outcome` and `graded` are codes of `OUTCOMES` and `VERDICTS`, `usd` is NaN where a price is unknown.
+    Counted from these, (T, V): `passed`, `failed`, `errors` and `missing`, which add up to `planned`.
+    Raises `RunInvalid` for rows beside the plan, doubled rows, and columns that do not fit each other.
+    """
+
+    tasks: tuple[tuple[str, str], ...]
+    variants: tuple[str, ...]
+    baseline: str | None
+    planned: Ints
+    task: Ints
+    variant: Ints
+    index: Ints
+    outcome: Ints
+    graded: Ints
+    stop: Ints
+    stops: tuple[str, ...]
+    turns: Ints
+    tokens: Ints
+    usd: Floats
+    seconds: Floats
+    passed: Ints = field(init=False, repr=False)
+    failed: Ints = field(init=False, repr=False)
+    errors: Ints = field(init=False, repr=False)
+    missing: Ints = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Hold the table to its invariant and count it up."""
+        if self.baseline is not None and self.baseline not in self.variants:
+            raise RunInvalid(f"the baseline {self.baseline!r} is no variant of the run: {listed(self.variants)}")
+        for what, names in (("task", self.tasks), ("variant", self.variants)):
+            if len(set(names)) != len(names):
+                raise RunInvalid(f"the plan names a {what} twice")
+        if self.planned.shape != (len(self.tasks), len(self.variants)) or (self.planned < 0).any():
+            raise RunInvalid("the plan does not say how many trials each task has under each variant")
+        self._check_rows()
+        for name, code in (("failed", FAILED), ("passed", PASSED), ("errors", ERROR)):
+            object.__setattr__(self, name, self.count(self.outcome == code))
+        object.__setattr__(self, "missing", self.planned - self.passed - self.failed - self.errors)
+
+    def _check_rows(self) -> None:
+        """Refuse rows beside the plan and rows of a trial that has one already."""
+        whole = (self.task, self.variant, self.index, self.outcome, self.graded, self.stop, self.turns, self.tokens)
+        if len({column.shape for column in (*whole, self.usd, self.seconds)}) != 1:
+            raise RunInvalid("the columns of the run's records are of unequal length")
+        beside = (self.index < 1) | (self.index > self.planned[self.task, self.variant])
+        if beside.any():
+            row = int(np.flatnonzero(beside)[0])
+            where = f"{self.task_name(int(self.task[row]))} under {self.variants[self.variant[row]]}"
+            raise RunInvalid(
+                f"{int(beside.sum())} records are beside the plan, first trial {self.index[row]} of {where}"
+            )
+        cell = self.task * len(self.variants) + self.variant
+        if np.unique(cell * (int(self.planned.max(initial=0)) + 1) + self.index).size != self.task.size:
+            raise RunInvalid("the run holds two records of one trial")
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        tasks: Sequence[tuple[str, str]],
+        variants: Sequence[str],
+        planned: npt.ArrayLike,
+        suite: Iterable[str],
+        task: Iterable[str],
+        variant: Iterable[str],
+        index: Iterable[int],
+        outcome: Iterable[str],
+        graded: Iterable[str | None],
+        stop: Iterable[str],
+        turns: Iterable[int],
+        tokens: Iterable[int],
+        usd: Iterable[float | None],
+        seconds: Iterable[float],
+        baseline: str | None = None,
+    ) -> Table:
+        """Build a table from columns as a store gives them, one entry a recorded trial, in any order.
+
+        `planned` is one number for all, one for each task, shape (T,), or one for each task and variant, shape (T, V).
+        `usd` may hold None. Raises `RunInvalid` as the class does, and for names that the plan does not hold.
+        """
+        reasons = list(stop)
+        named = tuple(dict.fromkeys(reasons))
+        places = tuple(dict.fromkeys((str(one), str(other)) for one, other in tasks))
+        counts = np.asarray(planned, dtype=np.int64)
+        counts = counts[:, None] if counts.ndim == 1 else counts
+        if len(places) != len(tasks) or counts.ndim > 2:
+            raise RunInvalid("the plan names a task twice, or its numbers of trials have no such shape")
+        return cls(
+            tasks=places,
+            variants=tuple(variants),
+            baseline=baseline,
+            planned=np.broadcast_to(counts, (len(places), len(variants))).copy(),
+            task=coded("task", zip(suite, task, strict=True), places),
+            variant=coded("variant", variant, variants),
+            index=np.array(list(index), dtype=np.int64),
+            outcome=coded("outcome", outcome, OUTCOMES),
+            graded=coded("graders' word", graded, VERDICTS),
+            stop=coded("stop", reasons, named),
+            stops=named,
+            turns=np.array(list(turns), dtype=np.int64),
+            tokens=np.array(list(tokens), dtype=np.int64),
+            usd=np.array(list(usd), dtype=np.float64),
+            seconds=np.array(list(seconds), dtype=np.float64),
+        )
+
+    @property
+    def defined(self) -> Bools:
+        """Where a task's planned trials were all measured, shape (T, V): none missing, none in error, and at least one planned."""
+        whole: Bools = (self.planned > 0) & (self.missing == 0) & (self.errors == 0)
+        return whole
+
+    def count(self, rows: Bools) -> Ints:
+        """Count the rows that are True, shape (R,), by task and variant, shape (T, V)."""
+        cells = (self.task * len(self.variants) + self.variant)[rows]
+        counted = np.bincount(cells, minlength=self.planned.size)
+        return counted.astype(np.int64).reshape(self.planned.shape)
+
+    def find_variant(self, name: str) -> int:
+        """Give a variant's place in `variants`; a `ConfigurationError` names those that there are."""
+        if name in self.variants:
+            return self.variants.index(name)
+        raise ConfigurationError.of(f"variant {name}", "the run has no such variant", meant(name, self.variants))
+
+    def find_task(self, name: str) -> int:
+        """Give the place in `tasks` of an id, or of `suite/id` where two suites share the id; errors as `find_variant`."""
+        found = [place for place, task in enumerate(self.tasks) if name in (task[1], "/".join(task))]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            several = listed(tuple("/".join(self.tasks[place]) for place in found))
+            raise ConfigurationError.of(f"task {name}", "several suites have such a task", f"write one of {several}")
+        ids = tuple(task[1] for task in self.tasks)
+        raise ConfigurationError.of(f"task {name}", "the run has no such task", meant(name, ids))
+
+    def task_name(self, place: int) -> str:
+        """Name a task for people: its id, with the suite before it where the run has several suites."""
+        suite, task = self.tasks[place]
+        return task if all(other[0] == suite for other in self.tasks) else f"{suite}/{task}"
+
+
+def coded(what: str, names: Iterable[object], known: Sequence[object]) -> Ints:
+    """Turn names into their places in `known`, shape (names,); raises `RunInvalid` for one that is not there."""
+    places = {name: place for place, name in enumerate(known)}
+    held = names if isinstance(names, Collection) else list(names)
+    try:
+        return np.fromiter(map(places.__getitem__, held), dtype=np.int64, count=len(held))
+    except KeyError as error:
+        strange = dict.fromkeys(name for name in held if name not in places)
+        text = listed(tuple(str("/".join(name) if isinstance(name, tuple) else name) for name in strange))
+        raise RunInvalid(f"records of a {what} that the plan does not hold: {text}") from error
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names for people, the first few of many."""
+    shown = ", ".join(names[:_SHOWN])
+    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
+
+
+def meant(name: str, known: Sequence[str]) -> str:
+    """Say which known name was probably meant, or which there are."""
+    near = get_close_matches(name, known, 1)
+    return f"did you mean {near[0]}?" if near else f"there are: {listed(known)}"

@@ -1,0 +1,198 @@
+"""The one place where processes are started: bounded in time, output and memory, with nothing of our own surroundings.
+
+Invariant: a process gets no inherited variable beside `PATH`, no input, a session of its own, and limits; and it is told apart from all
+others by its home, so that what it leaves behind is found and ended, also where it has left its session.
+What cleared its variables *and* left its folder is not found: only a sandbox holds that.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import ceil
+from pathlib import Path
+from typing import Literal
+
+from evalkit.core.clock import SystemClock
+from evalkit.core.errors import EvalkitError
+
+_PROC = Path("/proc")
+_SWEEP_SECONDS = 5.0
+_TICK = 0.02
+_PIECE = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a process may use: seconds of wall time, bytes of output, bytes of each file that it writes, bytes of address space each."""
+
+    seconds: float
+    output: int = 8_000_000
+    file: int = 1_000_000_000
+    memory: int = 4_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """How a process ended: by itself with `code` (negative: the signal that ended it), or by us at its time or output limit."""
+
+    code: int
+    output: bytes
+    ended: Literal["itself", "time", "output"]
+
+    @property
+    def text(self) -> str:
+        """The output as text; bytes that are no UTF-8 are shown as such."""
+        return self.output.decode("utf-8", "replace")
+
+
+class LeftRunning(EvalkitError):
+    """Processes of a trial could not be ended."""
+
+
+def surroundings(home: Path, temporary: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """All variables that a process gets; the interpreter that runs evalkit comes first on `PATH`, relative folders are dropped from it."""
+    path = [str(Path(sys.executable).parent), *os.get_exec_path()]
+    clean = dict.fromkeys(folder for folder in path if folder.startswith("/"))
+    own = {"PATH": ":".join(clean), "HOME": str(home), "TMPDIR": str(temporary), "LANG": "C.UTF-8", "TZ": "UTC"}
+    return {**own, **(extra or {})}
+
+
+def run(
+    words: Sequence[str], *, folder: Path, variables: Mapping[str, str], limits: Limits, linger: bool = False
+) -> Finished:
+    """Run a program to its end and give what it wrote on both of its outputs, in order.
+
+    At its limits its whole session is killed. Where it ends by itself, what it started in the background is killed too,
+    unless it may `linger` until `end_all`. Raises `OSError` where it cannot be started at all, `ValueError` for a NUL.
+    """
+    child = subprocess.Popen(  # noqa: S603  # running what a task asks for is the purpose, and its limits are here
+        ["/bin/sh", "-c", _limiting(limits), "sh", *words],
+        cwd=folder,
+        env=dict(variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        bufsize=0,
+    )
+    ended: Literal["itself", "time", "output"] | None = None
+    output = bytearray()
+    try:
+        ended = _watch(child, limits, output)
+    finally:
+        if ended != "itself" or not (linger and _PROC.is_dir()):
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)  # the child is not yet reaped, so its number is still its own
+        if child.stdout is not None:
+            child.stdout.close()
+        child.wait()
+    return Finished(code=child.returncode, output=bytes(output), ended=ended)
+
+
+def end_all(*homes: Path) -> int:
+    """Kill every process whose home or temporary folder is one of these, or that works inside one; give how many there were.
+
+    Raises `LeftRunning` where some are still there after five seconds. Without a `/proc` nothing lingers, and nothing is to be done.
+    """
+    marks = [os.path.realpath(home) for home in homes]
+    clock = SystemClock()
+    until = clock.monotonic() + _SWEEP_SECONDS
+    killed: set[int] = set()
+    while found := [pid for pid in _pids() if _belongs(pid, marks) and _kill(pid, marks)]:
+        killed.update(found)
+        if clock.monotonic() > until:
+            raise LeftRunning(f"{len(found)} processes of the trial could not be ended")
+        clock.sleep(0.001)
+    return len(killed)
+
+
+def _limiting(limits: Limits) -> str:
+    """A shell program that sets limits, one a call as dash wants it, and becomes its arguments; a limit that is lower already stays."""
+    seconds = ceil(limits.seconds) * (os.cpu_count() or 1) + 1  # of all threads, for what escapes the watch
+    each = (f"-t {seconds}", f"-f {limits.file // 512}", f"-v {limits.memory // 1024}", "-c 0")
+    return "".join(f"ulimit {one} 2>/dev/null; " for one in each) + 'exec "$@"'
+
+
+def _watch(child: subprocess.Popen[bytes], limits: Limits, output: bytearray) -> Literal["itself", "time", "output"]:
+    """Collect output until the child ends or crosses a limit; one that it left running may hold the pipe, and is not waited for."""
+    clock = SystemClock()
+    until = clock.monotonic() + limits.seconds
+    pipe = child.stdout.fileno() if child.stdout is not None else -1
+    os.set_blocking(pipe, False)
+    poller = select.poll()
+    poller.register(pipe, select.POLLIN)
+    tick = 0.0002
+    is_open = True
+    while True:
+        gone = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        is_open = is_open and _drain(pipe, limits.output, output)
+        if len(output) > limits.output:
+            del output[limits.output :]
+            return "output"
+        if gone:
+            return "itself"
+        left = until - clock.monotonic()
+        if left <= 0:
+            return "time"
+        if is_open:
+            poller.poll(ceil(min(_TICK, left) * 1000))
+        else:
+            clock.sleep(min(tick, left))
+            tick = min(tick * 2, _TICK)
+
+
+def _drain(pipe: int, most: int, output: bytearray) -> bool:
+    """Take what the pipe holds, a little over `most` at most; False at its end."""
+    while len(output) <= most:
+        try:
+            piece = os.read(pipe, _PIECE)
+        except BlockingIOError:
+            return True
+        if not piece:
+            return False
+        output += piece
+    return True
+
+
+def _pids() -> list[int]:
+    """All processes but this one, by number."""
+    if not _PROC.is_dir():
+        return []
+    own = os.getpid()
+    return [int(name) for name in os.listdir(_PROC) if name.isdigit() and int(name) != own]  # noqa: PTH208  # names alone are wanted
+
+
+def _belongs(pid: int, marks: Sequence[str]) -> bool:
+    """True where a process bears one of the marks."""
+    try:
+        held = (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+        place = os.readlink(_PROC / str(pid) / "cwd")  # noqa: PTH115  # a deleted folder has a name that is no path
+    except OSError:
+        return False
+    names = {entry for mark in marks for entry in (b"HOME=" + os.fsencode(mark), b"TMPDIR=" + os.fsencode(mark))}
+    inside = any(place == mark or place.startswith((mark + "/", mark + " (")) for mark in marks)
+    return inside or not names.isdisjoint(held)
+
+
+def _kill(pid: int, marks: Sequence[str]) -> bool:
+    """Kill a process, held by a handle so that it is the very one that bears the mark; False where it is gone."""
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        if not _belongs(pid, marks):
+            return False
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True

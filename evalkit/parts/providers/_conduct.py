@@ -1,0 +1,238 @@
+"""What the simulated model does next: the rates of a profile, and the habits that they drive.
+
+Invariant: a move follows from the visible messages, the offered tools, the solution, the profile, and draws that hang on the
+request's seed and call alone. Each draw has a name, so a habit that is added later shifts none of the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from evalkit.core.message import JSON, Request, ToolCall, ToolSpec
+from evalkit.parts.providers._sight import Made, Sight, Solution, look
+
+DULL = 0.15
+"""How much of `heed` is left where an error says only that something failed."""
+
+_PLACE = re.compile(r"\bline \d|\btest_\w")
+_NUMBER = re.compile(r"\w*\d(?:[\w.-]*\w)?")
+_SHORTEST, _LONGEST = 2, 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """How often the simulated model goes wrong, and how well it mends; a rate left out is that of a model without flaws.
+
+    All but `rot` are probabilities. `slip`: a step, or the answer, is got wrong in a way that the tool may well take.
+    `malformed`: the arguments do not fit the tool's schema. `spin`: it begins to repeat its last turn, and once two equal turns
+    with equal results stand at the end it goes on, until somebody says something. `forget`: it acts on a guess where a fact
+    that it needs is not in view; otherwise it looks the fact up again. `rot`: slips grow by this share with each thousand
+    tokens of the prompt. `premature`: it claims to be done. `heed`: it mends what an error points to; of one
+    that names no argument, value, line or test it takes `DULL` of the chance. Where it does not, it tries the same again.
+    """
+
+    slip: float = 0.0
+    malformed: float = 0.0
+    spin: float = 0.0
+    forget: float = 0.0
+    rot: float = 0.0
+    premature: float = 0.0
+    heed: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse rates that are none, with a `ValueError`."""
+        for name in (field.name for field in fields(self)):
+            rate = getattr(self, name)
+            highest = float("inf") if name == "rot" else 1.0
+            if not 0.0 <= rate <= highest or rate == float("inf"):
+                raise ValueError(f"{name} is {rate}: it must lie between 0 and {highest:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What the model does with its turn: a short text, and calls as pairs of tool and arguments."""
+
+    text: str
+    calls: tuple[tuple[str, Mapping[str, JSON]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """One call of the model: what it sees, and its draws. `prompt_tokens` is the length of the prompt."""
+
+    solution: Solution
+    profile: Profile
+    request: Request
+    prompt_tokens: float
+    sight: Sight
+
+    def move(self) -> Move:
+        """Choose the next move."""
+        sight, profile = self.sight, self.profile
+        if not self.request.tools and self.solution.steps:
+            return self._account()
+        if sight.stuck:
+            return _again(sight.last, "I do that once more.")
+        if sight.faults or (sight.said is not None and sight.notes):
+            return self._react()
+        if sight.last and self._happens(profile.spin, "spin"):
+            return _again(sight.last, "I do that once more.")
+        return self._go_on()
+
+    def _react(self) -> Move:
+        """Answer a failure, or what came back after a closing answer: mend it, or do the same again."""
+        sight, faults = self.sight, self.sight.faults
+        told = "\n".join((*(made.shown for made in faults), sight.notes))
+        heed = self.profile.heed if self._points_somewhere(told) else self.profile.heed * DULL
+        if not self._happens(heed, "heed"):
+            return _again(faults, "I try that again.") if faults else Move(sight.said or self.solution.simulate.answer)
+        origin = self._origin(faults)
+        if origin is None:
+            return self._go_on()
+        if origin in sight.done:
+            step, text = self.solution.steps[origin], "That points to a mistake in an earlier call, which I put right."
+            return Move(text, ((step.tool, self.solution.mended[origin]),))
+        return self._take((origin,), "I can no longer see how I came here, so I look again.")
+
+    def _origin(self, faults: Sequence[Made]) -> int | None:
+        """The step that a failure comes from: a slip that is in view, or the first step that is out of view; None for the failed call itself.
+
+        A call that failed by its own arguments is to blame itself. Before a result that lacks what it should hold, everything counts.
+        """
+        sight = self.sight
+        if any(made.right is not True for made in faults):
+            return None
+        limit = min((made.step for made in faults if made.step is not None), default=len(self.solution.steps))
+        slips = [at for at, right in sorted(sight.done.items()) if at < limit and not right]
+        if slips:
+            return slips[0]
+        if not any(made.failing for made in faults):
+            return None
+        return next((at for at in range(limit) if at not in sight.done), None)
+
+    def _go_on(self) -> Move:
+        """Take the next turn of the solution, or close it."""
+        sight, simulate = self.sight, self.solution.simulate
+        turn = self._next_turn()
+        if turn and len(self.request.messages) > 1 and self._happens(self.profile.premature, "premature"):
+            return Move(simulate.answer if self._knows(simulate.answer_needs) else simulate.slipped_answer)
+        needs = [text for at in turn for text in self.solution.steps[at].needs] if turn else simulate.answer_needs
+        if not self._knows(needs):
+            return self._without(turn, needs)
+        if not turn:
+            slips = self._happens(self._slip(), "answer")
+            return Move(simulate.slipped_answer if slips else simulate.answer)
+        return self._take(turn, "That failed, so I correct it." if sight.faults else "")
+
+    def _next_turn(self) -> tuple[int, ...]:
+        """The steps to take now: what of the furthest turn in view is not done, else the turn after it."""
+        solution, furthest = self.solution, self.sight.furthest
+        if furthest >= 0:
+            left = tuple(at for at in solution.turn_of(furthest) if at not in self.sight.done)
+            if left:
+                return left
+            furthest = solution.turn_of(furthest)[-1]
+        following = furthest + 1
+        return tuple(solution.turn_of(following)) if following < len(solution.steps) else ()
+
+    def _without(self, turn: Sequence[int], needs: Sequence[str]) -> Move:
+        """Go on although a fact is out of view: act on a guess, or look it up where it was shown."""
+        steps = self.solution.steps
+        if self._happens(self.profile.forget, "forget"):
+            if not turn:
+                return Move(self.solution.simulate.slipped_answer)
+            calls = ((at, steps[at].args if self._knows(steps[at].needs) else self.solution.slipped[at]) for at in turn)
+            return Move("I go by what I remember.", tuple((steps[at].tool, given) for at, given in calls))
+        missing = next(text for text in needs if not self._knows((text,)))
+        before = steps[: turn[0]] if turn else steps
+        source = max(at for at, step in enumerate(before) if any(missing in shown for shown in step.shows))
+        return self._take((source,), "I do not have in view what I need, so I look it up.")
+
+    def _take(self, turn: Sequence[int], text: str) -> Move:
+        """Make the calls of some steps, each with its own chance of going wrong."""
+        tools = {spec.name: spec for spec in self.request.tools}
+        names = [self.solution.steps[at].tool for at in turn]
+        lacking = [name for name in names if name not in tools]
+        if lacking:
+            return Move(f"I would need a tool named {lacking[0]}, which I do not have.")
+        calls = tuple((name, self._arguments(at, tools[name])) for at, name in zip(turn, names, strict=True))
+        return Move(text or f"Next I use {' and '.join(dict.fromkeys(names))}.", calls)
+
+    def _arguments(self, at: int, spec: ToolSpec) -> Mapping[str, JSON]:
+        """Write the arguments of a step: right, slipped, or not fitting the tool at all."""
+        right = self.solution.steps[at].args
+        if self._happens(self.profile.malformed, f"malformed {at}"):
+            return misshapen(right, spec.input_schema)
+        return self.solution.slipped[at] if self._happens(self._slip(), f"slip {at}") else right
+
+    def _account(self) -> Move:
+        """Say how far things are, where no tools are offered."""
+        done, steps = self.sight.furthest + 1, len(self.solution.steps)
+        if done == steps:
+            return self._go_on()
+        return Move(f"{done} of {steps} steps are done. Next I would use {self.solution.steps[done].tool}.")
+
+    def _slip(self) -> float:
+        """The chance of a slip under a prompt of this length."""
+        return self.profile.slip * (1.0 + self.profile.rot * self.prompt_tokens / 1000.0)
+
+    def _knows(self, texts: Sequence[str]) -> bool:
+        """Whether some texts stand in the prompt."""
+        return self.sight.knows(texts, self.request.system)
+
+    def _points_somewhere(self, told: str) -> bool:
+        """Whether an error names something to go by: a line, a test, an argument or a value of the calls in question.
+
+        After a closing answer any call in view, and the answer itself, may be in question.
+        """
+        if _PLACE.search(told):
+            return True
+        calls = [made.call for made in self.sight.last] or [call for one in self.request.messages for call in one.calls]
+        used = {call.name for call in calls}
+        names = [
+            name for spec in self.request.tools if spec.name in used for name in spec.input_schema.get("properties", ())
+        ]
+        said = _NUMBER.findall(self.sight.said or "")
+        return any(_names(told, word) for word in (*names, *_values(calls), *said))
+
+    def _happens(self, rate: float, name: str) -> bool:
+        """Draw: whether something of this rate happens at this call."""
+        if rate <= 0.0:
+            return False
+        text = f"{self.request.seed} {self.request.call} {name}".encode()
+        return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") < rate * 2.0**64
+
+
+def conduct(solution: Solution, profile: Profile, request: Request, prompt_tokens: float) -> Move:
+    """Choose what the model does when it gets this request."""
+    return Conduct(solution, profile, request, prompt_tokens, look(request.messages, solution)).move()
+
+
+def misshapen(arguments: Mapping[str, JSON], schema: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Spoil arguments for a schema: leave out the last required one, else give one of a wrong type; unchanged where all would fit."""
+    needed = [name for name in schema.get("required", ()) if name in arguments]
+    if needed:
+        return {name: value for name, value in arguments.items() if name != needed[-1]}
+    for name, inner in schema.get("properties", {}).items():
+        if isinstance(inner, dict) and "type" in inner:
+            return {**arguments, name: 7 if inner["type"] == "string" else "unknown"}
+    return dict(arguments)
+
+
+def _again(turn: Sequence[Made], text: str) -> Move:
+    """Make the same calls once more."""
+    return Move(text, tuple((made.call.name, made.call.input) for made in turn))
+
+
+def _values(calls: Sequence[ToolCall]) -> list[str]:
+    """The values in calls that an error could name: short ones, and not too short to mean anything."""
+    values = [str(value) for call in calls for value in call.input.values()]
+    return [value for value in values if _SHORTEST <= len(value) <= _LONGEST]
+
+
+def _names(text: str, word: str) -> bool:
+    """Whether a word stands in a text as a word of its own."""
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None

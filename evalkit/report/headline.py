@@ -1,0 +1,157 @@
+"""What a run says in one sentence, and which of its numbers come first.
+
+Invariant: works on the JSON summary alone, so that the terminal, the page and other programs cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from evalkit.report.clean import clean_line, clean_name
+from evalkit.report.numbers import interval, known, rate, times
+
+Tone = Literal["good", "bad", "warn", "plain"]
+
+DEPTHS = 3
+"""How many pass^k with k > 1 stand in the headline table."""
+
+SENTENCE = 400
+"""Characters of a sentence that comes from outside this room."""
+
+GATE_TONES: Mapping[str, tuple[str, str, Tone]] = {
+    "pass": ("✓", "PASS", "good"),
+    "fail": ("✗", "FAIL", "bad"),
+    "inconclusive": ("?", "INCONCLUSIVE", "warn"),
+    "invalid": ("!", "INVALID", "warn"),
+}
+"""Symbol, word and tone of each verdict of a gate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One sentence, with a word and a symbol where a gate gave them."""
+
+    sentence: str
+    symbol: str = ""
+    word: str = ""
+    tone: Tone = "plain"
+
+
+def deepest(summary: Mapping[str, Any]) -> int:
+    """The largest k that any variant has a pass^k for, 0 where there is none."""
+    return max((int(k) for variant in summary["variants"].values() for k in variant["pass_hat"]), default=0)
+
+
+def depths(most: int) -> list[int]:
+    """Which k > 1 to show: powers of two up to `most`, and `most` itself; the `DEPTHS` largest of them."""
+    powers = [2**power for power in range(1, max(1, most).bit_length()) if 2**power < most]
+    return [*powers, *([most] if most > 1 else [])][-DEPTHS:]
+
+
+def hat(variant: Mapping[str, Any], k: int) -> Mapping[str, Any]:
+    """A variant's pass^k; undefined where it has none, and why."""
+    found: Mapping[str, Any] | None = variant["pass_hat"].get(str(k))
+    return found or {"value": None, "low": None, "high": None, "why": f"fewer than {k} trials"}
+
+
+def judged(variant: Mapping[str, Any]) -> int:
+    """How many trials of a variant passed or failed."""
+    return int(variant["passed"] + variant["failed"])
+
+
+def verdict(
+    summary: Mapping[str, Any],
+    comparisons: Sequence[Mapping[str, Any]] = (),
+    gate: Mapping[str, Any] | None = None,
+) -> Verdict:
+    """Say what the run says: the gate's word where there is one, then the comparison or the plain estimate."""
+    sentence = _compared(summary, comparisons) or _estimated(summary)
+    if gate is None:
+        return Verdict(sentence=sentence)
+    symbol, word, tone = GATE_TONES[gate["verdict"]]
+    return Verdict(sentence=sentence, symbol=symbol, word=word, tone=tone)
+
+
+def caveats(summary: Mapping[str, Any]) -> Iterator[str]:
+    """What a reader must know before believing the numbers, each as a sentence."""
+    done = summary["completeness"]
+    if done["missing"] or done["errors"]:
+        parts = [times(done[name], noun) for name, noun in (("missing", "trial"), ("errors", "trial")) if done[name]]
+        words = [f"{part} {what}" for part, what in zip(parts, _lacks(done), strict=True)]
+        yield f"Incomplete: {' and '.join(words)}, of {done['planned']:,} planned."
+    if summary["simulated"]:
+        yield "Simulated model: the numbers show the method at work and say nothing about a real model."
+
+
+def reasons(summary: Mapping[str, Any], ks: Sequence[int]) -> Iterator[str]:
+    """Why estimates among those shown are undefined, each reason once."""
+    said = set()
+    for name, variant in summary["variants"].items():
+        for k in ks:
+            found = hat(variant, k)
+            reason = found.get("why") or ""
+            if not known(found["value"]) and (k, reason) not in said:
+                said.add((k, reason))
+                yield f"pass^{k} of {clean_name(name)} is undefined: {clean_line(reason, SENTENCE) or 'no reason given'}{_range(found)}"
+
+
+def size(summary: Mapping[str, Any]) -> str:
+    """How large the run is: `3 variants × 24 tasks × 8 trials`."""
+    variants = summary["variants"].values()
+    if not variants:
+        return "no variants"
+    tasks = {variant["tasks"] for variant in variants}
+    ks = {max((int(k) for k in variant["pass_hat"]), default=0) for variant in variants}
+    parts = [times(len(summary["variants"]), "variant")]
+    parts.append(times(min(tasks), "task") if len(tasks) == 1 else f"up to {times(max(tasks), 'task')}")
+    parts.append(times(min(ks), "trial") if len(ks) == 1 else f"up to {times(max(ks), 'trial')}")
+    return " × ".join(parts)
+
+
+def _range(found: Mapping[str, Any]) -> str:
+    """What an undefined estimate could turn out to be, where that is known."""
+    if not (known(found.get("worst")) and known(found.get("best"))):
+        return ""
+    return f"; whatever they would have been, it lies between {rate(found['worst'])} and {rate(found['best'])}"
+
+
+def _lacks(done: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the trials that do not count, in words."""
+    return [word for name, word in (("missing", "missing"), ("errors", "in error")) if done[name]]
+
+
+def _compared(summary: Mapping[str, Any], comparisons: Sequence[Mapping[str, Any]]) -> str:
+    """The sentence of the comparison at the deepest k whose difference is the largest; empty where there is none."""
+    metric = f"pass^{deepest(summary)}"
+    deep = [one for one in comparisons if one["metric"] == metric and known(one["difference"])]
+    if not deep:
+        return ""
+    return clean_line(max(deep, key=lambda one: abs(one["difference"]))["sentence"], SENTENCE)
+
+
+def _estimated(summary: Mapping[str, Any]) -> str:
+    """The estimate at the deepest k, of the variant where it is highest."""
+    k = deepest(summary)
+    variants = summary["variants"]
+    if k == 0:
+        return "No trial has been measured."
+    found = {name: hat(variant, k) for name, variant in variants.items() if known(hat(variant, k)["value"])}
+    if not found:
+        return f"pass^{k} is undefined: see below why."
+    name = max(found, key=lambda one: found[one]["value"])
+    best = found[name]
+    many = f" It is the highest of {len(found)}, and the highest of several overstates." if len(found) > 1 else ""
+    return (
+        f"{clean_name(name)} passes all {k} of {k} attempts with probability {rate(best['value'])} "
+        f"({_level(best)} interval {interval(best['low'], best['high'])}; {times(variants[name]['tasks'], 'task')}).{many}"
+        if k > 1
+        else f"{clean_name(name)} passes with probability {rate(best['value'])} "
+        f"({_level(best)} interval {interval(best['low'], best['high'])}; {times(variants[name]['tasks'], 'task')}).{many}"
+    )
+
+
+def _level(found: Mapping[str, Any]) -> str:
+    """The confidence of an estimate's interval."""
+    return f"{100 * (found.get('confidence') or 0.95):g}%"

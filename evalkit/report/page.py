@@ -1,0 +1,174 @@
+"""Writes a run as one HTML file that needs nothing else. The only file that imports jinja2.
+
+Invariant: text from outside reaches the file through autoescape or as packed base64, never as markup; the file asks the
+network for nothing and runs one script, whose hash its content policy names; it keeps to its size budget and says what
+it left out.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalkit.core.record import TrialRecord
+from evalkit.report import numbers
+from evalkit.report.about import About
+from evalkit.report.clean import clean, clean_line, clean_name
+from evalkit.report.headline import SENTENCE
+from evalkit.report.parcel import blocks, dense, packed
+from evalkit.report.quality import counts
+from evalkit.report.sections import sections
+from evalkit.report.story import Story, story
+from evalkit.report.trials import ROWS, by_interest, index, listed
+
+TEMPLATES = Path(__file__).parent / "templates"
+BUDGET = 10_000_000
+"""Bytes of a page."""
+
+BODY = 800_000
+"""Bytes kept free for everything but the packed rows and traces."""
+
+PIECE = 1_500
+"""Characters of each text of a trace in a page."""
+
+MARKERS = (
+    "M13 2.6a3.4 3.4 0 1 0 .01 0z",
+    "M10 3h6v6h-6z",
+    "M13 2.2l3.8 7h-7.6z",
+    "M13 2l4 4-4 4-4-4z",
+    "M13 9.8l3.8-7h-7.6z",
+    "M11.8 2.5h2.4v2.3h2.3v2.4h-2.3v2.3h-2.4v-2.3h-2.3v-2.4h2.3z",
+    "M10.2 4.6l1.4-1.4L13 4.6l1.4-1.4 1.4 1.4L14.400 6l1.400 1.400-1.400 1.400L13 7.400l-1.400 1.400-1.400-1.400L11.600 6z",
+    "M13 2l1.200 2.700 2.900.3-2.200 2 .6 2.900-2.500-1.500-2.500 1.500.6-2.900-2.200-2 2.900-.3z",
+)
+"""Outlines of the markers of `figures.MARKERS`, for the swatches in tables."""
+
+
+def write_page(
+    path: Path,
+    *,
+    summary: Mapping[str, Any],
+    tasks: Sequence[Mapping[str, Any]],
+    comparisons: Sequence[Mapping[str, Any]],
+    gate: Mapping[str, Any] | None,
+    about: About,
+    rows: Sequence[TrialRecord],
+    trace: Callable[[TrialRecord], TrialRecord],
+    budget: int = BUDGET,
+) -> None:
+    """Write the page of a run, all of it or nothing.
+
+    `summary`, `tasks`, `comparisons` and `gate` are JSON objects (`report.summary`). `rows` are the run's records without
+    their events; `trace` gives a row its events and is called only while there is room. Raises `OSError` where the file
+    cannot be written.
+    """
+    html = page(
+        summary=summary,
+        tasks=tasks,
+        comparisons=comparisons,
+        gate=gate,
+        about=about,
+        rows=rows,
+        trace=trace,
+        budget=budget,
+    )
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(html, encoding="utf-8")
+    draft.replace(path)
+
+
+def page(
+    *,
+    summary: Mapping[str, Any],
+    tasks: Sequence[Mapping[str, Any]],
+    comparisons: Sequence[Mapping[str, Any]],
+    gate: Mapping[str, Any] | None,
+    about: About,
+    rows: Sequence[TrialRecord],
+    trace: Callable[[TrialRecord], TrialRecord],
+    budget: int = BUDGET,
+) -> str:
+    """Make the page of a run; arguments as in `write_page`."""
+    listing = listed(rows)
+    left_out = max(0, len(listing) - ROWS)
+    listing = listing[:ROWS]
+    room = budget - BODY - len(packed(dense(index(listing, {}))))
+    packs, places = blocks(_traces(listing, trace), room)
+    columns = index(listing, places)
+    shown = sections(summary, tasks, comparisons, gate, about, listing, counts(rows))
+    counted = {"rows": len(listing), "traces": len(places), "left_out": left_out}
+    return _render(shown, counted=counted, columns=columns, packs=packs)
+
+
+def _traces(listing: Sequence[TrialRecord], trace: Callable[[TrialRecord], TrialRecord]) -> Iterator[tuple[int, Story]]:
+    """The stories of a listing's trials, the most telling first, each drawn when it is asked for."""
+    for place in by_interest(listing):
+        yield place, story(trace(listing[place]), PIECE)
+
+
+def _render(
+    shown: Mapping[str, Any], *, counted: Mapping[str, int], columns: Mapping[str, Any], packs: Sequence[str]
+) -> str:
+    """Fill the templates."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  # loaded only where a page is made
+    from markupsafe import Markup  # noqa: PLC0415  # comes with jinja2
+
+    style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    script = (TEMPLATES / "script.js").read_text(encoding="utf-8")
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(_FILTERS)
+    environment.globals["markers"] = MARKERS
+    for name in ("curves", "stops"):
+        figure = shown[name]["figure"]
+        shown = {**shown, name: {**shown[name], "figure": Markup(figure)}}  # noqa: S704  # drawn by report.svg, which escapes
+    return environment.get_template("page.html").render(
+        **shown,
+        counted=counted,
+        policy=_policy(style, script),
+        style=Markup(style),  # noqa: S704  # our own file
+        script=Markup(script),  # noqa: S704  # our own file
+        index=Markup(packed(dense(columns))),  # noqa: S704  # base64
+        blocks=[Markup(pack) for pack in packs],  # noqa: S704  # base64
+    )
+
+
+def _policy(style: str, script: str) -> str:
+    """The content policy: this one script, this one style sheet, nothing from anywhere."""
+    return (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    """The name of an inline script or style in a content policy."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+_FILTERS: Mapping[str, Callable[..., str]] = {
+    "name": lambda value: clean_name(str(value)),
+    "line": lambda value: clean_line(str(value), SENTENCE),
+    "text": lambda value: clean(str(value)),
+    "kname": lambda k: f"pass^{k}" if k > 1 else "pass@1",
+    "rate": numbers.rate,
+    "percent": numbers.percent,
+    "interval": numbers.interval,
+    "difference": numbers.difference,
+    "p_value": numbers.p_value,
+    "dollars": numbers.dollars,
+    "duration": numbers.duration,
+    "count": numbers.count,
+    "amount": numbers.amount,
+    "figure": numbers.metric,
+}
+"""How templates write values."""

@@ -1,0 +1,220 @@
+"""Puts together what the page's templates show, section by section, as plain values.
+
+Invariant: templates decide how a thing looks, this file which things there are; each list that could grow without end is
+cut here, and what was left out is counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalkit.core.record import TrialRecord
+from evalkit.report.about import About
+from evalkit.report.clean import clean_name
+from evalkit.report.configs import differences
+from evalkit.report.figures import SERIES, Bar, Curve, decay, stacked
+from evalkit.report.headline import GATE_TONES, caveats, deepest, depths, hat, reasons, size, verdict
+from evalkit.report.numbers import known
+from evalkit.report.quality import Counts, depth, warnings
+from evalkit.report.trials import links
+
+ELEMENTS = 2_400
+"""Elements of the table of tasks: a browser must lay out all of them before anything is shown."""
+
+RULES = 100
+"""Rules of a gate that are shown, those that did not pass first."""
+
+STATIC_ROWS = 40
+"""Trials that are listed without a script."""
+
+EACH_K = 16
+"""Up to this k the table of pass^k has every k, beyond only powers of two and the last."""
+
+LETTERS = "ABCDEFGH"
+"""Marks of the parts of a bar; what does not get one of its own goes into the last."""
+
+
+def sections(
+    summary: Mapping[str, Any],
+    tasks: Sequence[Mapping[str, Any]],
+    comparisons: Sequence[Mapping[str, Any]],
+    gate: Mapping[str, Any] | None,
+    about: About,
+    listing: Sequence[TrialRecord],
+    found: Mapping[str, Counts],
+) -> dict[str, Any]:
+    """Give all values that the templates use; `found` counts all trials, `listing` holds those that get a row."""
+    most = deepest(summary)
+    ks = [1, *depths(most)] if most > 1 else [1]
+    return {
+        "about": about,
+        "summary": summary,
+        "size": size(summary),
+        "verdict": verdict(summary, comparisons, gate),
+        "caveats": list(caveats(summary)),
+        "rules": rules(gate),
+        "ks": ks,
+        "deepest": ks[-1],
+        "variants": [
+            _variant(name, variant, place, ks) for place, (name, variant) in enumerate(summary["variants"].items())
+        ],
+        "undefined": list(reasons(summary, ks)),
+        "curves": curves(summary, most),
+        "comparisons": list(comparisons),
+        "reach": reach(comparisons),
+        "tasks": task_section(tasks, list(summary["variants"]), about.baseline, listing),
+        "stops": stops(summary),
+        "trials": listing[:STATIC_ROWS],
+        "quality": [
+            {"name": name, "variant": variant, "counts": found.get(name, Counts()), "depth": depth(tasks, name)}
+            for name, variant in summary["variants"].items()
+        ],
+        "warnings": list(warnings(summary, tasks, found)),
+        "differences": differences(about.variants),
+        "methods": methods(summary),
+    }
+
+
+def rules(gate: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A gate's rules, those that did not pass first."""
+    order = {"invalid": 0, "fail": 1, "inconclusive": 2, "pass": 3}
+    ranked = sorted(gate["rules"], key=lambda rule: order[rule["verdict"]]) if gate else []
+    shown = [{**rule, "mark": GATE_TONES[rule["verdict"]]} for rule in ranked[:RULES]]
+    return {"shown": shown, "left_out": max(0, len(ranked) - RULES), "why": gate.get("why", "") if gate else ""}
+
+
+def reach(comparisons: Sequence[Mapping[str, Any]]) -> float:
+    """How far the axis of differences goes to each side: to the widest interval, rounded up to a quarter."""
+    ends = [abs(one[end]) for one in comparisons for end in ("low", "high", "difference") if known(one[end])]
+    return max(0.25, math.ceil(4 * max(ends, default=0.25)) / 4)
+
+
+def curves(summary: Mapping[str, Any], most: int) -> dict[str, Any]:
+    """The figure of pass^k over k, and the numbers beside it."""
+    ks = range(1, most + 1)
+    series = [[hat(variant, k) for k in ks] for variant in summary["variants"].values()]
+    drawn = [
+        Curve(
+            values=[one["value"] for one in row],
+            lows=[one["low"] for one in row],
+            highs=[one["high"] for one in row],
+        )
+        for row in series
+    ]
+    title = f"pass^k for k from 1 to {most}, one line a variant; the table beside it holds the numbers"
+    shown = [k for k in ks if most <= EACH_K or k == most or k & (k - 1) == 0]
+    return {"figure": decay(drawn, title) if drawn and most else "", "ks": shown, "rows": series}
+
+
+def stops(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Why trials ended: the most frequent reasons as parts of bars and columns of a table, the rest as one part."""
+    variants = summary["variants"]
+    totals: dict[str, int] = {}
+    for variant in variants.values():
+        for reason, number in variant["stops"].items():
+            totals[reason] = totals.get(reason, 0) + number
+    ranked = sorted(totals, key=lambda reason: (reason != "finished", -totals[reason], reason))
+    groups = [[reason] for reason in ranked]
+    own = len(LETTERS) - 1
+    if len(groups) > len(LETTERS):
+        groups = [*groups[:own], [reason for group in groups[own:] for reason in group]]
+    rows = [_stop_row(name, variant, groups) for name, variant in variants.items()]
+    bars = [Bar(label=row["name"], left=row["left"], right=row["right"]) for row in rows]
+    names = [clean_name(group[0]) if len(group) == 1 else f"{len(group)} others" for group in groups]
+    title = "Why trials ended, a bar a variant: failed to the left, passed to the right; the table beside it holds the numbers"
+    figure = stacked(bars, LETTERS, title) if groups and bars else ""
+    return {"figure": figure, "names": list(zip(LETTERS, names, strict=False)), "rows": rows}
+
+
+def _stop_row(name: str, variant: Mapping[str, Any], groups: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Counts of a variant's trials for each group of reasons, and their shares on each side of its bar; errors are on neither."""
+    stops, passed = variant["stops"], variant["stops_passed"]
+    numbers = [sum(stops.get(reason, 0) for reason in group) for group in groups]
+    good = [sum(passed.get(reason, 0) for reason in group) for group in groups]
+    void = [sum(stops.get(reason, 0) for reason in group if reason.startswith("error:")) for group in groups]
+    total = sum(numbers)
+    whole = total or 1
+    return {
+        "name": clean_name(name),
+        "total": total,
+        "cells": [{"number": one, "passed": well} for one, well in zip(numbers, good, strict=True)],
+        "left": [(one - well - lost) / whole for one, well, lost in zip(numbers, good, void, strict=True)],
+        "right": [well / whole for well in good],
+    }
+
+
+def task_section(
+    tasks: Sequence[Mapping[str, Any]], variants: Sequence[str], baseline: str | None, listing: Sequence[TrialRecord]
+) -> dict[str, Any]:
+    """The table of tasks, cut to `ELEMENTS`: those that tell the variants apart first, then those that fail most."""
+    limit = max(10, ELEMENTS // (3 + 2 * len(variants)))
+    ranked = sorted(tasks, key=lambda task: _interest(task, variants, baseline))
+    task_places, variant_places = links(listing)
+    rows = []
+    for task in ranked[:limit]:
+        place = task_places.get((task["suite"], task["task"]))
+        cells = []
+        for name in variants:
+            known_place = place is not None and name in variant_places
+            link = f"#trials/{place}/{variant_places[name]}" if known_place else ""
+            cells.append(_task_cell(task["variants"].get(name), link))
+        rows.append({"suite": task["suite"], "task": task["task"], "cells": cells})
+    several = len({task["suite"] for task in tasks}) > 1
+    return {"rows": rows, "left_out": max(0, len(tasks) - limit), "several": several, "all": len(tasks)}
+
+
+def _interest(task: Mapping[str, Any], variants: Sequence[str], baseline: str | None) -> tuple[float, float, str, str]:
+    """The place of a task: the largest difference to the baseline first, then the smallest share passed."""
+    shares = {name: _share(task["variants"][name]) for name in variants if name in task["variants"]}
+    base = shares.get(baseline) if baseline else None
+    widest = (
+        max((abs(one - base) for one in shares.values() if one is not None), default=0.0) if base is not None else 0.0
+    )
+    least = min((one for one in shares.values() if one is not None), default=2.0)
+    return -widest, least, task["suite"], task["task"]
+
+
+def _share(cell: Mapping[str, Any]) -> float | None:
+    """The share of a task's judged trials that passed."""
+    judged = cell["passed"] + cell["failed"]
+    return cell["passed"] / judged if judged else None
+
+
+def _task_cell(cell: Mapping[str, Any] | None, link: str) -> dict[str, Any] | None:
+    """A cell of the table of tasks and how it looks: all, some, none or nothing passed."""
+    if cell is None:
+        return None
+    part = _share(cell)
+    look = "void" if part is None else "all" if part == 1 else "none" if part == 0 else "some"
+    return {**cell, "judged": cell["passed"] + cell["failed"], "look": look, "link": link}
+
+
+def _variant(name: str, variant: Mapping[str, Any], place: int, ks: Sequence[int]) -> dict[str, Any]:
+    """A row of the headline table."""
+    last = hat(variant, ks[-1])
+    drawn = all(known(last[end]) for end in ("value", "low", "high"))
+    return {
+        "name": name,
+        "series": place % SERIES,
+        "place": place,
+        "variant": variant,
+        "hats": [hat(variant, k) for k in ks],
+        "at": variant["pass_at"].get(str(ks[-1])),
+        "whisker": last if drawn else None,
+    }
+
+
+def methods(summary: Mapping[str, Any]) -> list[str]:
+    """How intervals were made, each way once."""
+    found = {
+        (one.get("method"), one.get("scope"), one.get("confidence"))
+        for variant in summary["variants"].values()
+        for one in variant["pass_hat"].values()
+        if one.get("method")
+    }
+    return [
+        f"{method}, scope {scope}, confidence {confidence:.0%}" if confidence else f"{method}, scope {scope}"
+        for method, scope, confidence in sorted(found, key=str)
+    ]

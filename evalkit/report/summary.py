@@ -1,0 +1,170 @@
+"""A run's numbers as the JSON objects that other programs rely on, and that every view of a run is drawn from.
+
+Invariant: each number is made once, here, by `measure`; what is undefined is null with its reason and never `NaN`; keys
+are only ever added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from evalkit.core.plan import Variant
+from evalkit.measure.amounts import Meter, spend, spread
+from evalkit.measure.compare import Comparison
+from evalkit.measure.estimate import Estimate, estimate
+from evalkit.measure.gate import Judgement
+from evalkit.measure.ruling import Ruling
+from evalkit.measure.stops import Stops, stops
+from evalkit.measure.table import Table
+from evalkit.report.about import About
+from evalkit.report.configs import differences
+
+METERS: tuple[Meter, ...] = ("turns", "tokens", "seconds")
+
+
+def summarise(table: Table, about: About, *, confidence: float = 0.95) -> dict[str, Any]:
+    """Give what `show RUN --json` prints: completeness, and for each variant its counts, estimates, stops, costs and lengths.
+
+    `pass_hat` and `pass_at` hold every k up to the most trials that a task has under the variant. `stops_passed` counts,
+    of the trials that a reason ended, those whose final state the graders passed.
+    """
+    found = stops(table)
+    return {
+        "run": about.run,
+        "suite": ", ".join(about.suites),
+        "simulated": "simulated" in about.natures,
+        "completeness": {
+            "planned": int(table.planned.sum()),
+            "measured": int(table.passed.sum() + table.failed.sum()),
+            "errors": int(table.errors.sum()),
+            "missing": int(table.missing.sum()),
+        },
+        "variants": {name: _variant(table, place, found, confidence) for place, name in enumerate(table.variants)},
+    }
+
+
+def task_rows(table: Table) -> list[dict[str, Any]]:
+    """Give for each task, in the order of the plan, how its trials ended under each variant that it was planned for."""
+    return [
+        {
+            "suite": suite,
+            "task": task,
+            "variants": {
+                name: _counts(table, row, place)
+                for place, name in enumerate(table.variants)
+                if table.planned[row, place]
+            },
+        }
+        for row, (suite, task) in enumerate(table.tasks)
+    ]
+
+
+def estimate_json(found: Estimate) -> dict[str, Any]:
+    """Give an estimate as a JSON object; where it is undefined with the reason, and what it could still turn out to be."""
+    shown: dict[str, Any] = {
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "confidence": found.confidence,
+        "scope": found.scope,
+        "method": found.method,
+        "tasks": found.tasks,
+    }
+    if found.value is None:
+        shown |= {"why": found.why, "worst": found.worst, "best": found.best}
+    return shown
+
+
+def compare_json(found: Sequence[Comparison], variants: Sequence[Variant], baseline: str) -> dict[str, Any]:
+    """Give what `compare --json` prints: each difference to the baseline, and where the variants' configurations differ."""
+    return {
+        "baseline": baseline,
+        "comparisons": [_comparison(one) for one in found],
+        "configs": {"differs": [one["pointer"] for one in differences(variants)]},
+    }
+
+
+def gate_json(found: Judgement, exit_code: int) -> dict[str, Any]:
+    """Give what `gate RUN --json` prints: the verdict, its exit code, and each rule with what was found."""
+    shown: dict[str, Any] = {
+        "verdict": found.verdict,
+        "exit_code": exit_code,
+        "rules": [_ruling(rule) for rule in found.rules],
+    }
+    return shown | {"why": found.why} if found.why else shown
+
+
+def _ruling(found: Ruling) -> dict[str, Any]:
+    """One rule; where its value is undefined with the reason, and what it could still turn out to be."""
+    names = (
+        "rule",
+        "metric",
+        "variant",
+        "baseline",
+        "task",
+        "value",
+        "low",
+        "high",
+        "threshold",
+        "verdict",
+        "sentence",
+    )
+    shown: dict[str, Any] = {name: getattr(found, name) for name in (*names, "flips")}
+    if found.value is None:
+        shown |= {"why": found.why, "worst": found.worst, "best": found.best}
+    return shown
+
+
+def _comparison(found: Comparison) -> dict[str, Any]:
+    """One difference; where it is undefined with the reason."""
+    names = ("variant", "metric", "tasks", "difference", "low", "high", "p", "p_adjusted", "better", "worse", "equal")
+    shown: dict[str, Any] = {name: getattr(found, name) for name in (*names, "sentence")}
+    return shown if found.difference is not None else shown | {"why": found.why}
+
+
+def _counts(table: Table, row: int, place: int) -> dict[str, int]:
+    """How the trials of a task under a variant ended."""
+    return {name: int(getattr(table, name)[row, place]) for name in ("passed", "failed", "errors", "missing")}
+
+
+def _variant(table: Table, place: int, found: Stops, confidence: float) -> dict[str, Any]:
+    """Everything about one variant."""
+    name = table.variants[place]
+    deepest = int(table.planned[:, place].max(initial=0))
+    passed, would = found.passed(name), found.would_have_passed(name)
+    content = {reason: passed.get(reason, 0) + would.get(reason, 0) for reason in found.of(name)}
+    return {
+        "tasks": int((table.planned[:, place] > 0).sum()),
+        "trials": int((table.variant == place).sum()),
+        **{kind: int(getattr(table, kind)[:, place].sum()) for kind in ("passed", "failed", "errors", "missing")},
+        "pass_hat": _by_k(table, name, "pass^", deepest, confidence),
+        "pass_at": _by_k(table, name, "pass@", deepest, confidence),
+        "cap_rate": estimate_json(estimate(table, "cap_rate(any)", name, confidence=confidence)),
+        "stops": found.of(name),
+        "stops_passed": {reason: number for reason, number in content.items() if number},
+        "usd": _usd(table, name),
+        **{meter: _spread(table, name, meter) for meter in METERS},
+    }
+
+
+def _by_k(table: Table, name: str, written: str, deepest: int, confidence: float) -> dict[str, Any]:
+    """A metric for every k up to the deepest."""
+    return {
+        str(k): estimate_json(estimate(table, f"{written}{k}", name, confidence=confidence))
+        for k in range(1, deepest + 1)
+    }
+
+
+def _usd(table: Table, name: str) -> dict[str, Any]:
+    """What a variant cost, all its trials, those in error too; null with the reason where it cannot be said."""
+    spent = spend(table, name)
+    reliable = estimate(table, "usd_per_reliable_success", name)
+    shown = {"total": spent.total, "per_trial": spent.per_trial, "per_reliable_success": reliable.value}
+    return shown if reliable.value is not None else shown | {"why": reliable.why}
+
+
+def _spread(table: Table, name: str, meter: Meter) -> dict[str, float | None]:
+    """Median and 95th percentile over judged trials."""
+    found = spread(table, name, meter)
+    return {"p50": found.p50, "p95": found.p95}

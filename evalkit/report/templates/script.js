@@ -1,0 +1,200 @@
+"use strict";
+// Lists the trials of the page and unpacks their traces when asked. Text reaches the page through textContent alone.
+(() => {
+  const PAGE = 50;
+  const OUTCOMES = ["failed", "error", "passed"];
+  const MARKS = { failed: "✗", error: "!", passed: "✓" };
+  const SYMBOLS = { thought: "…", model: "●", call: "→", result: "←", retry: "↻", note: "✎", stop: "■", broken: "!", cut: "⋮" };
+  const JUDGED = { good: "✓", bad: "✗", warn: "?" };
+  const byId = (id) => document.getElementById(id);
+  const status = byId("status");
+  const blocks = new Map();
+  let index = null;
+  let chosen = [];
+  let shown = PAGE;
+
+  const element = (tag, className, text) => {
+    const made = document.createElement(tag);
+    if (className) made.className = className;
+    if (text !== undefined && text !== null) made.textContent = text;
+    return made;
+  };
+
+  // Decodes one packed element: base64 of zlib of JSON.
+  const unpack = async (id) => {
+    const bytes = Uint8Array.from(atob(JSON.parse(byId(id).textContent)), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  };
+
+  const traceOf = async (row) => {
+    const block = index.block[row];
+    if (!blocks.has(block)) {
+      if (blocks.size > 8) blocks.delete(blocks.keys().next().value);
+      blocks.set(block, unpack(`block-${block}`));
+    }
+    return (await blocks.get(block))[index.at[row]];
+  };
+
+  const step = (told, isNewTurn) => {
+    const item = element("li", `step ${told.kind} ${told.tone}${isNewTurn ? " turn" : ""}`);
+    item.append(element("span", "number", isNewTurn ? told.turn : ""));
+    const line = element("div");
+    const symbol = SYMBOLS[told.kind] || JUDGED[told.tone] || "?";
+    line.append(element("span", "label", `${symbol} ${told.label}`));
+    if (told.meta) line.append(" ", element("span", "meta", told.meta));
+    item.append(line);
+    if (told.text) {
+      const text = element("pre", "", told.text);
+      if (told.text.length > 1200) text.tabIndex = 0;
+      item.append(text);
+    }
+    return item;
+  };
+
+  const story = ({ head, steps }) => {
+    const box = element("article", `story ${head.outcome}`);
+    box.tabIndex = -1;
+    box.append(element("h3", "", `${head.task} · ${head.variant} · trial ${head.index}`));
+    box.append(element("p", `ending outcome ${head.outcome}`, `${MARKS[head.outcome]} ${head.ending}`));
+    box.append(element("p", "about", [`stop ${head.stop}`, ...head.facts].join(" · ")));
+    box.append(element("p", "about", [head.nature, `seed ${head.seed}`, head.tokens].join(" · ")));
+    const list = element("ol");
+    let turn = null;
+    for (const told of steps) {
+      list.append(step(told, told.turn !== turn));
+      turn = told.turn;
+    }
+    box.append(list);
+    return box;
+  };
+
+  const close = (button) => {
+    button.closest("tr").nextElementSibling.remove();
+    button.setAttribute("aria-expanded", "false");
+    button.textContent = "Read";
+  };
+
+  const open = async (row, button) => {
+    button.setAttribute("aria-expanded", "true");
+    button.textContent = "Close";
+    const holder = element("tr", "story-row");
+    const cell = element("td");
+    cell.colSpan = 10;
+    holder.append(cell);
+    button.closest("tr").after(holder);
+    try {
+      const box = story(await traceOf(row));
+      cell.append(box);
+      box.focus({ preventScroll: true });
+    } catch (error) {
+      cell.append(element("p", "note", `This trace cannot be unpacked here: ${error.message}`));
+    }
+  };
+
+  const rowOf = (row) => {
+    const line = element("tr");
+    line.id = `trial/${row}`;
+    const outcome = OUTCOMES[index.outcome[row]];
+    const name = element("th", "", index.tasks[index.task[row]][1]);
+    name.scope = "row";
+    line.append(element("td", `outcome ${outcome}`, `${MARKS[outcome]} ${outcome}`), name);
+    line.append(element("td", "", index.variants[index.variant[row]]));
+    line.append(element("td", "n", index.trial[row]), element("td", "", index.stops[index.stop[row]]));
+    line.append(element("td", "n", index.turns[row]));
+    for (const column of ["tokens", "usd", "seconds"]) line.append(element("td", "n nowrap", index[column][row]));
+    const last = element("td");
+    if (index.block[row] >= 0) {
+      const button = element("button", "read", "Read");
+      button.type = "button";
+      button.setAttribute("aria-expanded", "false");
+      button.setAttribute("aria-label", `Trace of ${name.textContent}, ${index.variants[index.variant[row]]}, trial ${index.trial[row]}`);
+      button.addEventListener("click", () => (button.getAttribute("aria-expanded") === "true" ? close(button) : open(row, button)));
+      last.append(button);
+    } else {
+      last.append(element("small", "", "left out"));
+    }
+    line.append(last);
+    return line;
+  };
+
+  const draw = () => {
+    byId("rows").replaceChildren(...chosen.slice(0, shown).map(rowOf));
+    byId("more").hidden = chosen.length <= shown;
+    const number = (value) => value.toLocaleString("en-US");
+    status.textContent = `${number(Math.min(shown, chosen.length))} of ${number(chosen.length)} chosen trials shown`;
+  };
+
+  const choose = () => {
+    const words = byId("f-task").value.toLowerCase();
+    const [variant, outcome, stop] = ["f-variant", "f-outcome", "f-stop"].map((id) => byId(id).value);
+    const fits = index.tasks.map(([suite, task]) => `${suite} / ${task}`.toLowerCase().includes(words));
+    chosen = [];
+    for (let row = 0; row < index.task.length; row += 1) {
+      if (variant !== "" && index.variant[row] !== Number(variant)) continue;
+      if (outcome !== "" && index.outcome[row] !== Number(outcome)) continue;
+      if (stop !== "" && index.stop[row] !== Number(stop)) continue;
+      if (fits[index.task[row]]) chosen.push(row);
+    }
+    shown = PAGE;
+    draw();
+  };
+
+  const clear = () => {
+    for (const id of ["f-task", "f-variant", "f-outcome", "f-stop"]) byId(id).value = "";
+  };
+
+  // #trials/TASK/VARIANT shows the trials of a cell, #trial/ROW opens a trace.
+  const follow = () => {
+    const [where, first, second] = location.hash.slice(1).split("/");
+    if (where === "trials" && second !== undefined && index.tasks[first]) {
+      clear();
+      byId("f-variant").value = second;
+      choose();
+      chosen = chosen.filter((row) => index.task[row] === Number(first));
+      draw();
+      status.textContent = `${chosen.length} trials of ${index.tasks[first][1]} under ${index.variants[second]}`;
+      byId("trials").scrollIntoView();
+    } else if (where === "trial" && index.task[first] !== undefined) {
+      clear();
+      chosen = [Number(first)];
+      draw();
+      byId("trials").scrollIntoView();
+      const button = byId("rows").querySelector("button");
+      if (button) button.click();
+    }
+  };
+
+  const options = (id, names) => {
+    names.forEach((name, place) => {
+      const option = element("option", "", name);
+      option.value = place;
+      byId(id).append(option);
+    });
+  };
+
+  const start = async () => {
+    document.documentElement.classList.add("script");
+    if (typeof DecompressionStream === "undefined") {
+      status.textContent = "This browser cannot unpack the traces; a newer one can.";
+      return;
+    }
+    index = await unpack("index");
+    options("f-variant", index.variants);
+    options("f-outcome", OUTCOMES);
+    options("f-stop", index.stops);
+    byId("f-task").addEventListener("input", choose);
+    for (const id of ["f-variant", "f-outcome", "f-stop"]) byId(id).addEventListener("change", choose);
+    byId("filters").addEventListener("reset", () => setTimeout(choose));
+    byId("filters").addEventListener("submit", (event) => event.preventDefault());
+    byId("more").addEventListener("click", () => {
+      shown += PAGE;
+      draw();
+    });
+    choose();
+    window.addEventListener("hashchange", follow);
+    follow();
+  };
+
+  start();
+})();

@@ -1,0 +1,95 @@
+"""What comes first, and what must be said with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from report_json import a_comparison, a_gate, a_summary, a_variant_summary, an_estimate
+
+from evalkit.report.headline import caveats, deepest, depths, hat, reasons, size, verdict
+
+
+@pytest.mark.parametrize(
+    ("most", "shown"),
+    [(0, []), (1, []), (2, [2]), (3, [2, 3]), (5, [2, 4, 5]), (8, [2, 4, 8]), (12, [4, 8, 12]), (16, [4, 8, 16])],
+)
+def test_powers_of_two_are_shown_and_the_deepest_k(most: int, shown: list[int]) -> None:
+    assert depths(most) == shown
+
+
+def test_one_variant_is_summed_up_in_one_sentence() -> None:
+    summary = a_summary({"react": a_variant_summary(0.9)})
+    assert verdict(summary).sentence == (
+        "react passes all 8 of 8 attempts with probability 0.550 (95% interval 0.450–0.650; 24 tasks)."
+    )
+    assert verdict(summary).word == ""
+
+
+def test_the_highest_of_several_is_named_with_its_curse() -> None:
+    sentence = verdict(a_summary()).sentence
+    assert sentence.startswith("react passes all 8 of 8")
+    assert sentence.endswith("It is the highest of 2, and the highest of several overstates.")
+
+
+def test_a_single_trial_a_task_is_pass_at_1() -> None:
+    summary = a_summary({"react": a_variant_summary(0.9, n=1)})
+    assert verdict(summary).sentence.startswith("react passes with probability 0.900")
+
+
+def test_a_comparison_at_the_deepest_k_comes_before_the_estimate() -> None:
+    small = a_comparison(variant="b", difference=0.1, sentence="b gains little.")
+    other = a_comparison(metric="pass@1", difference=-0.9, sentence="another metric.")
+    unknown = a_comparison(difference=None, sentence="unknown.")
+    assert verdict(a_summary(), [small, a_comparison(), other, unknown]).sentence == a_comparison()["sentence"]
+    assert verdict(a_summary(), [other, unknown]).sentence.startswith("react passes all")
+
+
+@pytest.mark.parametrize(("word", "symbol"), [("pass", "✓"), ("fail", "✗"), ("inconclusive", "?"), ("invalid", "!")])
+def test_a_gate_gives_the_word(word: str, symbol: str) -> None:
+    found = verdict(a_summary(), gate=a_gate(word))
+    assert (found.symbol, found.word) == (symbol, word.upper())
+
+
+def test_nothing_measured_and_nothing_defined_are_said() -> None:
+    assert verdict(a_summary({})).sentence == "No trial has been measured."
+    hats = {"1": an_estimate(None, why="one task has no trial")}
+    undefined = a_summary({"react": a_variant_summary(pass_hat=hats)})
+    assert verdict(undefined).sentence == "pass^1 is undefined: see below why."
+    assert list(reasons(undefined, [1])) == ["pass^1 of react is undefined: one task has no trial"]
+
+
+def test_each_reason_is_said_once() -> None:
+    hats = {"1": an_estimate(0.5), "8": an_estimate(None, why="2 tasks have fewer than 8 trials")}
+    summary = a_summary({name: a_variant_summary(pass_hat=hats) for name in ("a", "b")})
+    assert list(reasons(summary, [1, 8])) == ["pass^8 of a is undefined: 2 tasks have fewer than 8 trials"]
+
+
+def test_a_k_that_a_variant_does_not_reach_is_undefined_and_not_0() -> None:
+    found = hat(a_variant_summary(n=4), 8)
+    assert found["value"] is None
+    assert found["why"] == "fewer than 8 trials"
+
+
+def test_what_is_missing_and_what_is_simulated_is_said() -> None:
+    lacking = a_summary({"react": a_variant_summary(errors=1, missing=3)}, simulated=False)
+    assert list(caveats(lacking)) == ["Incomplete: 3 trials missing and 1 trial in error, of 196 planned."]
+    errors = a_summary({"react": a_variant_summary(errors=2)}, simulated=False)
+    assert list(caveats(errors)) == ["Incomplete: 2 trials in error, of 194 planned."]
+    assert [text.split(":")[0] for text in caveats(a_summary())] == ["Simulated model"]
+    assert not list(caveats(a_summary(simulated=False)))
+
+
+def test_what_an_undefined_value_can_still_turn_out_to_be_is_said() -> None:
+    lost = {**an_estimate(None, why="1 of 24 tasks with trials in error"), "worst": 0.5, "best": 0.54}
+    summary = a_summary({"react": a_variant_summary(pass_hat={"8": lost})})
+    (reason,) = reasons(summary, [8])
+    assert reason.endswith("in error; whatever they would have been, it lies between 0.500 and 0.540")
+
+
+def test_the_size_of_a_run_is_said_as_it_is() -> None:
+    assert size(a_summary()) == "2 variants × 24 tasks × 8 trials"
+    uneven: Any = {"a": a_variant_summary(n=8), "b": a_variant_summary(n=4, tasks=20)}
+    assert size(a_summary(uneven)) == "2 variants × up to 24 tasks × up to 8 trials"
+    assert deepest(a_summary(uneven)) == 8
+    assert size(a_summary({})) == "no variants"
