@@ -27,4 +27,4 @@ class Window:
     def view(self, history: History) -> tuple[Message, ...]:
         """Leave out what stands between the request and the window."""
         head, exchanges = split(history.messages)
-        return join(head, exchanges[-self.turns :])
+        return history.messages if len(exchanges) <= self.turns else join(head[:1], exchanges[-self.turns :])
