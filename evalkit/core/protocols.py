@@ -37,8 +37,7 @@ class ProviderPart(Protocol):
     def price(self) -> Price | None:
         """Price of its tokens, None where unknown: a dollar cap is then refused before the first call."""
 
-    @property
-    def context_window(self) -> int | None:
+    def window(self) -> int | None:
         """Tokens that a prompt may have, None where unknown: policies that need it are then refused."""
 
     def open(self, trial: Trial) -> Provider:

@@ -40,7 +40,7 @@ class Asker:
     ) -> tuple[Asked, Reply] | Failed:
         """Make a call and count it; `held` is how many messages the conversation has, of which the request shows some."""
         at, start = self.clock.time(), self.clock.monotonic()
-        waited = ledger.root.counts.waited
+        waited = ledger.root.waited
         left = None if self.patience is None else max(0.0, self.patience - waited)
         tried = self.retrier.run(lambda: self._complete(request), self.retrier.policy.model, left)
         seconds = self.clock.monotonic() - start
@@ -48,7 +48,7 @@ class Asker:
         if reply is None:
             ledger.add_failure(retries=len(tried.attempts) - 1, waited=tried.waited)
             event = Unanswered(
-                turn=ledger.counts.turns,
+                turn=ledger.turns,
                 call=request.call,
                 error=str(error),
                 at=at,
@@ -63,7 +63,7 @@ class Asker:
             )
         ledger.add_reply(reply, retries=len(tried.attempts), waited=tried.waited, is_turn=is_turn)
         asked = Asked(
-            turn=ledger.counts.turns,
+            turn=ledger.turns,
             call=request.call,
             purpose=purpose,
             sent=len(request.messages),

@@ -7,7 +7,6 @@ each conversation's own. So a cap on tokens, seconds or dollars can't be evaded 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from evalkit.core.clock import Clock
 from evalkit.core.message import Reply
@@ -22,7 +21,10 @@ class Ledger:
         self._clock = clock
         self._parent = parent
         self._start = clock.monotonic()
-        self._tally = Tally()
+        self.turns = self.calls = self.tool_calls = self.tool_errors = self.retries = 0
+        self._input = self._output = self._read = self._write_5m = self._write_1h = 0
+        self._usd: float | None = 0.0
+        self.waited = 0.0
 
     @property
     def root(self) -> Ledger:
@@ -32,47 +34,49 @@ class Ledger:
     @property
     def tally(self) -> Tally:
         """Everything counted so far, with the working time up to this moment."""
-        elapsed = self._clock.monotonic() - self._start - self._tally.waited
-        return replace(self._tally, seconds=max(0.0, elapsed))
-
-    @property
-    def counts(self) -> Tally:
-        """The same without asking the clock; `seconds` is 0."""
-        return self._tally
+        return Tally(
+            turns=self.turns,
+            calls=self.calls,
+            input_tokens=self._input,
+            output_tokens=self._output,
+            cache_read_tokens=self._read,
+            cache_write_5m_tokens=self._write_5m,
+            cache_write_1h_tokens=self._write_1h,
+            usd=self._usd,
+            tool_calls=self.tool_calls,
+            tool_errors=self.tool_errors,
+            retries=self.retries,
+            seconds=max(0.0, self._clock.monotonic() - self._start - self.waited),
+            waited=self.waited,
+        )
 
     def add_reply(self, reply: Reply, *, retries: int, waited: float, is_turn: bool) -> None:
         """Count a model call that was answered; one unknown price makes the sum unknown."""
-        tally, usage = self._tally, reply.usage
-        self._tally = replace(
-            tally,
-            turns=tally.turns + is_turn,
-            calls=tally.calls + 1,
-            input_tokens=tally.input_tokens + usage.input,
-            output_tokens=tally.output_tokens + usage.output,
-            cache_read_tokens=tally.cache_read_tokens + usage.cache_read,
-            cache_write_5m_tokens=tally.cache_write_5m_tokens + usage.cache_write_5m,
-            cache_write_1h_tokens=tally.cache_write_1h_tokens + usage.cache_write_1h,
-            usd=None if tally.usd is None or reply.usd is None else tally.usd + reply.usd,
-            retries=tally.retries + retries,
-            waited=tally.waited + waited,
-        )
+        usage = reply.usage
+        self.turns += is_turn
+        self.calls += 1
+        self._input += usage.input
+        self._output += usage.output
+        self._read += usage.cache_read
+        self._write_5m += usage.cache_write_5m
+        self._write_1h += usage.cache_write_1h
+        self._usd = None if self._usd is None or reply.usd is None else self._usd + reply.usd
+        self.retries += retries
+        self.waited += waited
         if self._parent:
             self._parent.add_reply(reply, retries=retries, waited=waited, is_turn=False)
 
     def add_failure(self, *, retries: int, waited: float) -> None:
         """Count a model call that failed for good."""
-        self._tally = replace(self._tally, retries=self._tally.retries + retries, waited=self._tally.waited + waited)
+        self.retries += retries
+        self.waited += waited
         if self._parent:
             self._parent.add_failure(retries=retries, waited=waited)
 
     def add_tools(self, acted: Sequence[Acted]) -> None:
         """Count tool calls."""
-        tally = self._tally
-        self._tally = replace(
-            tally,
-            tool_calls=tally.tool_calls + len(acted),
-            tool_errors=tally.tool_errors + sum(one.error is not None for one in acted),
-            retries=tally.retries + sum(len(one.attempts) for one in acted),
-        )
+        self.tool_calls += len(acted)
+        self.tool_errors += sum(one.error is not None for one in acted)
+        self.retries += sum(len(one.attempts) for one in acted)
         if self._parent:
             self._parent.add_tools(acted)

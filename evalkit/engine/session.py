@@ -32,6 +32,7 @@ WRAP_UP = "[Notice from the harness] {left} turns are left. Sum up where you sta
 TRUNCATIONS_IN_A_ROW = 3
 PAUSES_IN_A_ROW = 16
 DEEPEST = 3
+UNCAPPED = Caps()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +158,7 @@ class TrialSession:
         self._enter()
         self._answer_calls(())
         self._transcript.append(user(text))
-        turn = self._ledger.counts.turns
+        turn = self._ledger.turns
         self.record(Noted(turn=turn, origin=origin, text=text, at=self.now(), agent=self._agent))
 
     def consult(self, messages: tuple[Message, ...], *, purpose: str, max_tokens: int = 1024) -> Reply:
@@ -201,7 +202,7 @@ class TrialSession:
         result = Result(answer=child.answer, stop=stop, tally=child.tally)
         self.record(
             Delegated(
-                turn=self._ledger.counts.turns,
+                turn=self._ledger.turns,
                 agent=child._agent,  # of the same class
                 prompt=prompt,
                 answer=result.answer,
@@ -242,7 +243,7 @@ class TrialSession:
         if self._parent is not None:
             self._parent._guard(fired if fired is crossed else _no_room_but_turns)  # noqa: SLF001  # of the same class
         self._enter()
-        cap = fired(self._caps, self.tally)
+        cap = fired(self._caps, self.tally) if self._caps != UNCAPPED else None
         if cap is not None:
             self._halt(Stop(reason=f"cap:{cap.meter}", cap=cap))
 
@@ -288,7 +289,7 @@ class TrialSession:
             tools=tools,
             max_tokens=max_tokens if room is None else min(max_tokens, room),
             seed=self._kit.trial.seed,
-            call=self._ledger.root.counts.calls + 1,
+            call=self._ledger.root.calls + 1,
         )
         done = self._kit.asker.call(
             request, self._ledger, purpose=purpose, held=len(self._transcript), is_turn=is_turn, agent=self._agent
@@ -309,7 +310,7 @@ class TrialSession:
 
     def _room(self) -> int | None:
         """Output tokens that the caps leave, the parents' caps included."""
-        own = allowance(self._caps, self._ledger.counts, self._kit.price)
+        own = allowance(self._caps, self.tally, self._kit.price) if self._caps != UNCAPPED else None
         above = self._parent._room() if self._parent else None  # noqa: SLF001  # of the same class
         return min((room for room in (own, above) if room is not None), default=None)
 
@@ -338,8 +339,8 @@ class TrialSession:
         wrap_up, limit = self._kit.trial.variant.wrap_up, self._caps.turns
         if wrap_up is None or limit is None or self._warned_of_end:
             return
-        left = limit - self._ledger.counts.turns
-        if left <= wrap_up.turns and self._ledger.counts.turns > 0:
+        left = limit - self._ledger.turns
+        if left <= wrap_up.turns and self._ledger.turns > 0:
             self._warned_of_end = True
             self.note(WRAP_UP.format(left=left), "wrap_up")
 
@@ -368,11 +369,11 @@ class TrialSession:
         state, broke = contain(lambda: digest(self._kit.dispatcher.world.state()))
         if state is None:
             self.stop("error:environment", explain(broke) if broke else "no state")
-        self.record(Observed(turn=self._ledger.counts.turns, state=state, at=self.now(), agent=self._agent))
+        self.record(Observed(turn=self._ledger.turns, state=state, at=self.now(), agent=self._agent))
 
     def _dispatch(self, calls: Sequence[ToolCall]) -> tuple[Acted, ...]:
         """Run calls through the dispatcher; a broken world ends the trial as an error."""
-        turn = self._ledger.counts.turns
+        turn = self._ledger.turns
         acted, broke = contain(
             lambda: self._kit.dispatcher.run(calls, turn, lambda: self._guard(crossed), self, self._box)
         )

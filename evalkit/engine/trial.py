@@ -112,7 +112,7 @@ class Stage:
         ledger = Ledger(self.clock)
         judged = bench.grade(self._evidence(ledger), self.session.tally.turns)
         self.session.events.extend(judged.checked)
-        self.grading = replace(ledger.counts, seconds=sum(one.seconds for one in judged.checked))
+        self.grading = replace(ledger.tally, seconds=sum(one.seconds for one in judged.checked))
         return judged
 
     def _play(self) -> None:
@@ -152,7 +152,7 @@ class Stage:
 
     def _ask_aside(self, messages: tuple[Message, ...], max_tokens: int, ledger: Ledger) -> Reply:
         """Make a model call that no cap of the trial bounds; raises `ProviderError` where it fails."""
-        call = self.session.tally.calls + ledger.counts.calls + 1
+        call = self.session.tally.calls + ledger.calls + 1
         request = Request(system="", messages=messages, max_tokens=max_tokens, seed=self.trial.seed, call=call)
         done = self.session.asker.call(request, ledger, purpose="judge", held=0, is_turn=False, agent="grader")
         if isinstance(done, Failed):
@@ -189,7 +189,7 @@ def _open_session(trial: Trial, parts: Parts, world: Environment, clock: Clock) 
         box=toolbox(world, trial.task.environment.kind, declared, variant.tools),
         clock=clock,
         price=parts.provider.price(),
-        window_tokens=parts.provider.context_window,
+        window_tokens=parts.provider.window(),
         watch=watch,
         policies=parts.policies,
         system="\n\n".join(text for text in (*parts.fragments, variant.prompt) if text),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import pkgutil
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -72,11 +72,23 @@ def faults(family: str, kind: str, options: Mapping[str, JSON]) -> tuple[tuple[t
 
 
 def build(family: str, spec: Spec) -> Any:
-    """Make a part; a `ConfigurationError` lists everything that is wrong with its options."""
-    wrong = faults(family, spec.kind, spec.options)
-    if wrong:
-        place = f"{family}: {spec.kind}"
+    """Make a part, or give the one made before of the same options: parts are frozen and have no state.
+
+    A `ConfigurationError` lists everything that is wrong with the options.
+    """
+    return _built(family, spec.kind, json.dumps([spec.options], sort_keys=True))
+
+
+@lru_cache(maxsize=8192)
+def _built(family: str, kind: str, options: str) -> Any:
+    """Validate and make a part."""
+    try:
+        return adapter(family, kind).validate_json(options)[0]
+    except ValidationError as error:
+        place = f"{family}: {kind}"
         raise ConfigurationError(
-            *(Problem(where=".".join((place, *map(str, path))), what=what) for path, what in wrong)
-        )
-    return adapter(family, spec.kind).validate_json(json.dumps([spec.options]))[0]
+            *(
+                Problem(where=".".join((place, *map(str, fault["loc"][1:]))), what=fault["msg"])
+                for fault in error.errors(include_url=False)
+            )
+        ) from error

@@ -47,7 +47,10 @@ class Kept:
     part: Scripted
     opened: list[Any] = field(default_factory=list)
     nature: Any = "simulated"
-    context_window: int | None = None
+
+    def window(self) -> int | None:
+        """As the script says."""
+        return self.part.window()
 
     def ready(self) -> None:
         """Always."""

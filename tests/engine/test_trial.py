@@ -127,9 +127,11 @@ def test_a_provider_that_crashes_is_an_error_of_the_provider(play: Play) -> None
         """Raises what no provider should."""
 
         nature: Literal["simulated"] = "simulated"
-        context_window = None
 
         def ready(self) -> None:
+            return None
+
+        def window(self) -> None:
             return None
 
         def price(self) -> None:
@@ -247,7 +249,7 @@ def test_calls_that_a_loop_left_open_are_answered_before_the_model_is_asked_agai
         nature = provider.nature
         price = provider.price
         ready = provider.ready
-        context_window = None
+        window = provider.window
 
         def open(self, trial: Trial) -> Any:
             opened.append(provider.open(trial))

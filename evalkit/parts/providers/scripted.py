@@ -48,6 +48,10 @@ class Scripted:
         """The price given, if one was."""
         return self.usd_price
 
+    def window(self) -> int | None:
+        """The context window given, if one was."""
+        return self.context_window
+
     def open(self, trial: Trial) -> ScriptedProvider:
         """Start the script anew."""
         return ScriptedProvider(self)
