@@ -41,6 +41,7 @@ create table replacements (
 create table tickets (
     id       text primary key,
     email    text not null,
+    customer text references customers (id),
     decision text check (decision in ('refunded', 'replaced', 'cancelled', 'changed', 'refused'))
 );
 
@@ -85,14 +86,14 @@ insert into refunds values
     (1, 'A140', 160.00, 'arrived broken');
 
 insert into tickets values
-    ('T1', 'office@harbour-bakery.example', null),
-    ('T2', 'office@harbour-bakery.example', null),
-    ('T3', 'hello@linden-florist.example',  null),
-    ('T4', 'orders@quarry-books.example',   null),
-    ('T5', 'shop@northgate-cycles.example', null),
-    ('T6', 'shop@northgate-cycles.example', null),
-    ('T7', 'orders@quarry-books.example',   null),
-    ('T8', 'desk@mill-street-cafe.example', null);
+    ('T1', 'office@harbour-bakery.example', null, null),
+    ('T2', 'office@harbour-bakery.example', null, null),
+    ('T3', 'hello@linden-florist.example', null, null),
+    ('T4', 'orders@quarry-books.example', null, null),
+    ('T5', 'shop@northgate-cycles.example', null, null),
+    ('T6', 'shop@northgate-cycles.example', null, null),
+    ('T7', 'orders@quarry-books.example', null, null),
+    ('T8', 'desk@mill-street-cafe.example', null, null);
 
 insert into policies values
     ('refunds',
@@ -106,7 +107,7 @@ insert into policies values
 create table orders_at_start as select * from orders;
 
 create view outcome as
-    select 'ticket' as what, id as which, decision as how from tickets where decision is not null
+    select 'ticket' as what, id as which, decision || ' for ' || customer as how from tickets where decision is not null
     union all
     select 'refund', "order", amount from refunds where id > 1
     union all

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalkit.cli.conclude import compare_json
+from evalkit.cli.conclude import compared
 from evalkit.cli.exits import Exit
 from evalkit.cli.options import Command, Values
 from evalkit.cli.output import colours, say, say_json, width
@@ -23,9 +23,9 @@ def run(values: Values) -> int:
     with found.store:
         if len(found.table.variants) < 2:
             raise RunInvalid(f"{found.about.run} holds one variant only, so there is nothing to compare it with")
-        compared = compare_json(found, values.baseline)
+        shown = compared(found, values.baseline)
     if values.json:
-        say_json(compared)
+        say_json(shown)
     else:
-        say(compare_text(compared, width(), color=colours(no_color=values.no_color)))
+        say(compare_text(shown, width(), color=colours(no_color=values.no_color)))
     return Exit.OK

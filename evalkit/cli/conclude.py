@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,9 @@ from evalkit.cli.output import colours, say, say_json, width
 from evalkit.cli.reading import Run, numbers
 from evalkit.core.plan import Gate
 from evalkit.core.record import TrialRecord
-from evalkit.measure.compare import Comparison, compare
+from evalkit.measure.compare import compare
 from evalkit.measure.gate import Judgement, judge
-from evalkit.report.configs import differences
-from evalkit.report.summary import summarise, task_rows
+from evalkit.report.summary import compare_json, gate_json, summarise, task_rows
 from evalkit.report.terminal import gate_text, headline
 from evalkit.store.runstore import RunStore
 
@@ -38,12 +37,12 @@ def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, ju
     _write(store.folder / "summary.json", summary)
     verdict = own_gate(found)
     if as_json:
-        say_json({**summary, "gate": None if verdict is None else gate_json(verdict)})
+        say_json({**summary, "gate": None if verdict is None else judged(verdict)})
     else:
         colour = colours(no_color=no_color)
         say(headline(summary, width(), color=colour))
         if verdict is not None:
-            say("\n" + gate_text(gate_json(verdict), width(), color=colour))
+            say("\n" + gate_text(judged(verdict), width(), color=colour))
     if report:
         path = write_report(found)
         if not as_json:
@@ -67,32 +66,15 @@ def applicable(gates: Sequence[Gate], variants: Sequence[str]) -> tuple[Gate, ..
     return tuple(gate for gate in gates if gate.variant in (None, *variants) and gate.baseline in (None, *variants))
 
 
-def gate_json(verdict: Judgement) -> dict[str, Any]:
+def judged(verdict: Judgement) -> dict[str, Any]:
     """The object that `gate --json` prints."""
-    return {
-        "verdict": verdict.verdict,
-        "exit_code": int(CODES[verdict.verdict]),
-        "why": verdict.why,
-        "unmeasured": verdict.unmeasured,
-        "rules": [asdict(rule) for rule in verdict.rules],
-    }
+    return gate_json(verdict, int(CODES[verdict.verdict]))
 
 
-def compare_json(found: Run, baseline: str | None = None) -> dict[str, Any]:
+def compared(found: Run, baseline: str | None = None) -> dict[str, Any]:
     """The object that `compare --json` prints."""
-    comparisons = compare(found.table, baseline=baseline)
     chosen = baseline or found.table.baseline or found.table.variants[0]
-    return {
-        "baseline": chosen,
-        "comparisons": [comparison_json(one) for one in comparisons],
-        "stops": [],
-        "configs": {"differs": [row["pointer"] for row in differences(found.about.variants)]},
-    }
-
-
-def comparison_json(one: Comparison) -> dict[str, Any]:
-    """One comparison."""
-    return asdict(one)
+    return compare_json(compare(found.table, baseline=chosen), found.about.variants, chosen)
 
 
 def write_report(found: Run) -> Path:
@@ -110,8 +92,8 @@ def write_report(found: Run) -> Path:
         path,
         summary=summarise(found.table, found.about),
         tasks=task_rows(found.table),
-        comparisons=compare_json(found)["comparisons"],
-        gate=None if verdict is None else gate_json(verdict),
+        comparisons=compared(found)["comparisons"],
+        gate=None if verdict is None else judged(verdict),
         about=replace(found.about, command=found.about.command or "evalkit run"),
         rows=tuple(found.store.records()),
         trace=trace,

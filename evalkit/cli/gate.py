@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalkit.cli.conclude import CODES, applicable, gate_json
+from evalkit.cli.conclude import CODES, applicable
 from evalkit.cli.exits import Exit
 from evalkit.cli.options import Command, Values, share
 from evalkit.cli.output import colours, say, say_json, tell, width
@@ -11,6 +11,7 @@ from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Gate
 from evalkit.measure.compare import default_metrics
 from evalkit.measure.gate import MAX_ERROR_RATE, judge
+from evalkit.report.summary import gate_json
 from evalkit.report.terminal import gate_text
 
 COMMAND = Command("gate", "Judge a run: by --min and --max, else by the `gates:` of the config that it was run with.")
@@ -50,7 +51,7 @@ def run(values: Values) -> int:
             max_error_rate=values.max_error_rate,
         )
     code = _code(CODES[verdict.verdict], values.on_inconclusive)
-    shown = {**gate_json(verdict), "exit_code": int(code)}
+    shown = gate_json(verdict, int(code))
     if values.json:
         say_json(shown)
     else:

@@ -78,14 +78,13 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolStyle:
-    """How tools are named and how much they say; `add` gives the loop tools beside the task's own.
+    """How tools are named and how much they say.
 
     `naming` puts the name of the tool's home before or after its own. `verbosity` `agent` lets the model choose per call.
     """
 
     naming: Literal["plain", "prefix", "suffix"] = "plain"
     verbosity: Literal["concise", "detailed", "agent"] = "detailed"
-    add: tuple[Spec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,15 +142,16 @@ class Suite:
 class Variant:
     """One loop configuration: everything that may move pass^k, and nothing else.
 
-    `context` policies are applied one after the other. `errors` is what a model is shown of a failed tool call: `verbatim`
+    `condense` are context policies that are applied before `context`. `errors` is what a model is shown of a failed tool call: `verbatim`
     the text of the failure, `generic` the words "tool failed". `prompt` is the system prompt, before it the `fragments` by
-    name. `max_tokens` bounds one reply.
+    name. `extra_tools` come beside the task's own. `max_tokens` bounds one reply.
     """
 
     name: str
     provider: Spec
     loop: Spec = Spec(kind="react")
-    context: tuple[Spec, ...] = (Spec(kind="full"),)
+    context: Spec = Spec(kind="full")
+    condense: tuple[Spec, ...] = ()
     caps: Caps = Caps()
     retries: Retries = Retries()
     errors: Literal["verbatim", "generic"] = "verbatim"
@@ -164,6 +164,7 @@ class Variant:
     guardrails: tuple[Spec, ...] = ()
     tool_output: ToolOutput = ToolOutput()
     tools: ToolStyle = ToolStyle()
+    extra_tools: tuple[Spec, ...] = ()
     source: str = ""
 
     @property

@@ -282,7 +282,7 @@ class Session(Protocol):
         caps: Caps,
         extra: Sequence[SessionTool] = (),
         system: str | None = None,
-        context: Sequence[Spec] | None = None,
+        context: Spec | None = None,
     ) -> Result:
         """Hand work to a fresh conversation in the same world, with caps of its own; what it uses counts here too.
 

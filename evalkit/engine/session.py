@@ -69,6 +69,7 @@ class TrialSession:
         """Begin with a request; the time of the conversation starts to count now."""
         self._kit = kit
         self._caps = caps
+        self._context = context
         self._system = kit.system if system is None else system
         self._box = extend(kit.box, [(tool.spec(Path(kit.trial.task.base)), tool) for tool in extra])
         self._agent = agent
@@ -177,7 +178,7 @@ class TrialSession:
         caps: Caps,
         extra: Sequence[SessionTool] = (),
         system: str | None = None,
-        context: Sequence[Spec] | None = None,
+        context: Spec | None = None,
     ) -> Result:
         """Hand work to a fresh conversation in the same world, with caps of its own; what it uses counts here too."""
         self._guard(crossed)
@@ -188,7 +189,7 @@ class TrialSession:
             self._kit,
             prompt=prompt,
             caps=caps,
-            context=self._kit.trial.variant.context if context is None else context,
+            context=self._context if context is None else (context,),
             system=system,
             extra=extra,
             agent=f"{self._agent}/{agent}#{self._delegated}".lstrip("/"),

@@ -194,7 +194,7 @@ def _open_session(trial: Trial, parts: Parts, world: Environment, clock: Clock) 
         policies=parts.policies,
         system="\n\n".join(text for text in (*parts.fragments, variant.prompt) if text),
     )
-    return TrialSession(kit, prompt=trial.task.prompt, caps=variant.caps, context=variant.context)
+    return TrialSession(kit, prompt=trial.task.prompt, caps=variant.caps, context=(*variant.condense, variant.context))
 
 
 def unplayable(trial: Trial, nature: Nature, stop: Stop, clock: Clock) -> TrialRecord:

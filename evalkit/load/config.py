@@ -13,17 +13,36 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import parts
-from evalkit.core.plan import Caps, Config, Gate, Retries, Variant
-from evalkit.load.document import read_document
+from evalkit.core.plan import (
+    Caps,
+    Config,
+    Gate,
+    Retries,
+    Spec,
+    ToolOutput,
+    ToolStyle,
+    Variant,
+    Verify,
+    WrapUp,
+)
+from evalkit.load.document import is_file, read_document
 from evalkit.load.faults import adapter_of, validate
 from evalkit.load.forms import CONFIG, VARIANT
 from evalkit.load.gates import read_gate
 from evalkit.load.node import Mark, Node, deep_merge, is_mapping
 from evalkit.load.problems import Problems, meant
-from evalkit.load.specs import read_part
+from evalkit.load.specs import read_parts
 from evalkit.load.variants import declared, expand, read_axes, refuse_undeclared, written
 
-FAMILIES = {"provider": "providers", "loop": "loops", "context": "context"}
+FAMILIES = {
+    "provider": "providers",
+    "loop": "loops",
+    "context": "context",
+    "condense": "context",
+    "detectors": "detectors",
+    "guardrails": "guardrails",
+    "extra_tools": "tools",
+}
 """The keys of a variant that hold parts, and the family of each."""
 
 LONGEST_CHAIN = 20
@@ -97,7 +116,7 @@ def check_names(read: Read, names: Mapping[str, Mark], problems: Problems) -> No
                 problems.add(node.find([key]).mark, f"there is no variant {name!r}", meant(name, names))
 
 
-def _extended(path: Path, problems: Problems, chain: tuple[Path, ...]) -> Node | None:
+def _extended(path: Path, problems: Problems, chain: tuple[str, ...]) -> Node | None:
     """Read a file and lay it over the one that it extends; None, and problems, where one of them cannot be read."""
     top = read_document(path, problems)
     if top is None:
@@ -107,16 +126,16 @@ def _extended(path: Path, problems: Problems, chain: tuple[Path, ...]) -> Node |
     if extends is None or not extends.text:
         return top
     below = Path(os.path.normpath(path.parent / extends.text))
-    known = [*chain, path.resolve()]
-    if not below.is_file():
+    known, real = (*chain, os.path.realpath(path)), os.path.realpath(below)
+    if not is_file(below):
         problems.add(extends.mark, f"there is no file {extends.text!r}", "`extends` starts from the file's own folder")
-    elif below.resolve() in known:
-        names = " → ".join(one.name for one in (*known[known.index(below.resolve()) :], below))
+    elif real in known:
+        names = " → ".join(Path(one).name for one in (*known[known.index(real) :], real))
         problems.add(extends.mark, f"files that extend one another: {names}", "cut the circle")
     elif len(known) >= LONGEST_CHAIN:
         problems.add(extends.mark, f"more than {LONGEST_CHAIN} files that extend one another", "flatten them")
     else:
-        lower = _extended(below, problems, tuple(known))
+        lower = _extended(below, problems, known)
         return None if lower is None else deep_merge(lower.without("extends"), top)
     return None
 
@@ -133,17 +152,16 @@ def _filled(top: Node) -> Node:
 def _variant(name: str, node: Node, source: str, problems: Problems) -> Variant | None:
     """Make a variant; None, and problems, where something is wrong with it."""
     form = validate(adapter_of(VARIANT), node, problems, mends=MENDS)
-    specs: dict[str, Any] = {}
-    for key, family in FAMILIES.items():
-        held = node.step(key)
-        if held is not None:
-            specs[key] = read_part(held, family, problems)
-    if form is None or None in specs.values():
+    held = read_parts(Variant, node, FAMILIES, problems)
+    if form is None or not held.whole:
         return None
     plain: Any = {one.name: getattr(form, one.name) for one in fields(form) if one.name not in FAMILIES}
     plain["caps"] = Caps(**asdict(form.caps))
     plain["retries"] = Retries(**asdict(form.retries))
-    variant = Variant(name=name, source=source, **plain, **specs)
+    for key, made in (("verify", Verify), ("wrap_up", WrapUp), ("tool_output", ToolOutput), ("tools", ToolStyle)):
+        value = getattr(form, key)
+        plain[key] = None if value is None else made(**asdict(value))
+    variant = Variant(name=name, source=source, **plain, **held.specs)
     _check_sense(variant, node, problems)
     return variant
 
@@ -153,5 +171,18 @@ def _check_sense(variant: Variant, node: Node, problems: Problems) -> None:
     if variant.caps.usd is not None and parts.build("providers", variant.provider).price() is None:
         what = f"a dollar cap in the variant {variant.name!r}, whose provider has no known price"
         problems.add(node.find(["caps", "usd"]).mark, what, "give the provider a `usd_price`, or drop the cap")
+    for fragment in variant.fragments:
+        if fragment not in parts.kinds("fragments"):
+            there = parts.kinds("fragments")
+            problems.add(node.find(["fragments"]).mark, f"there is no fragment {fragment!r}", meant(fragment, there))
+    wants_window = [spec.kind for spec in (*variant.condense, variant.context) if _wants_window(spec)]
+    if wants_window and parts.build("providers", variant.provider).window() is None:
+        what = f"{wants_window[0]} in the variant {variant.name!r}, whose provider has no known context window"
+        problems.add(node.mark, what, "give the provider a `context_window`")
     if variant.retries.longest < variant.retries.base:
         problems.add(node.find(["retries", "longest"]).mark, "`longest` is shorter than `base`", "raise it")
+
+
+def _wants_window(spec: Spec) -> bool:
+    """True for a context policy that goes by the size of the model's context window."""
+    return bool(getattr(parts.part("context", spec.kind), "WANTS_WINDOW", False))

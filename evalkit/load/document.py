@@ -6,11 +6,13 @@ the parser's events are used: no object is constructed, so a tag can name nothin
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,20 @@ def read_document(path: Path, problems: Problems) -> Node | None:
 
 def parse_document(content: bytes, name: str, problems: Problems) -> Node | None:
     """Parse the bytes of a YAML file; as `read_document`."""
+    node, own = _parsed(content, name)
+    problems.take(own)
+    return node
+
+
+@lru_cache(maxsize=16)
+def _parsed(content: bytes, name: str) -> tuple[Node | None, Problems]:
+    """Parse a file's bytes, once however many files extend it; gives what is wrong beside the node."""
+    problems = Problems()
+    return _parse(content, name, problems), problems
+
+
+def _parse(content: bytes, name: str, problems: Problems) -> Node | None:
+    """Parse a file's bytes."""
     try:
         text = _decode(content, name)
         node = _Composer(text, name, problems).document()
@@ -79,6 +95,11 @@ def parse_document(content: bytes, name: str, problems: Problems) -> Node | None
         problems.add(version.mark, f"the format's version is {version.describe()}", f"this evalkit reads {VERSION}")
         return None
     return node
+
+
+def is_file(path: Path) -> bool:
+    """Whether a path leads to a file; False for one that cannot lead anywhere, such as one that is too long."""
+    return os.path.isfile(path)  # noqa: PTH113  # pathlib raises for those
 
 
 def _why(error: Exception) -> str:

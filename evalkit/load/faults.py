@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import GenericAlias
@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 
+from evalkit.core.errors import ConfigurationError
 from evalkit.core.message import JSON
 from evalkit.load.node import Node
 from evalkit.load.problems import Problems, meant
@@ -72,7 +73,17 @@ def validate(
     try:
         return adapter.validate_json(json.dumps([node.json()]))[0]
     except ValidationError as error:
-        faults: list[Any] = error.errors(include_url=False)
+        _tell(error.errors(include_url=False), adapter, node, problems, mends or {})
+    except ConfigurationError as error:
+        for problem in error.problems:
+            problems.add(node.mark, problem.what, problem.mend)
+    return None
+
+
+def _tell(
+    faults: Iterable[Any], adapter: TypeAdapter[Any], node: Node, problems: Problems, mends: Mapping[str, str]
+) -> None:
+    """Turn a validator's complaints into problems."""
     told: dict[tuple[int, str], _Told] = {}
     for fault in faults:
         path, kind = tuple(fault["loc"][1:]), fault["type"]
@@ -85,7 +96,7 @@ def validate(
         elif kind in MISSING:
             owner = node.find(path[:-1])
             what = f"the key {path[-1]!r} is missing" if isinstance(path[-1], str) else "the list is too short"
-            problems.add(owner.mark, what, (mends or {}).get(str(path[-1]), ""))
+            problems.add(owner.mark, what, mends.get(str(path[-1]), ""))
         elif kind != "too_short" or len(node.find(path).members) < fault["ctx"]["min_length"]:
             path, fault["msg"] = _pointed(node, path, _message(fault))
             owner = node.find(path)
@@ -94,7 +105,6 @@ def validate(
     for one in told.values():
         if not (one.wanted and _holds(one.node, nodes)):
             problems.add(one.node.mark, *one.sentence())
-    return None
 
 
 @dataclass(slots=True)

@@ -15,6 +15,8 @@ from evalkit.load.node import Mark
 MOST = 200
 """Problems that one error carries; it says how many more there are."""
 
+LONGEST = 500
+"""Characters of a sentence about a problem."""
 
 MOST_LISTED = 20
 """Names that a suggestion lists."""
@@ -32,12 +34,18 @@ class Problems:
         """Note a problem, unless it is known or stands at a value that could not be read."""
         self.files.setdefault(mark.file, len(self.files))
         if mark not in self.spoilt:
-            self.found.setdefault(Problem(where=str(mark), what=what, mend=mend), mark)
+            self.found.setdefault(Problem(where=str(mark), what=_cut(what), mend=_cut(mend)), mark)
 
     def spoil(self, mark: Mark, what: str, mend: str = "") -> None:
         """Note a problem with a value that cannot be read at all, and no other one at its place."""
         self.add(mark, what, mend)
         self.spoilt.add(mark)
+
+    def take(self, other: Problems) -> None:
+        """Note all that is in another list."""
+        for problem, mark in other.found.items():
+            self.add(mark, problem.what, problem.mend)
+        self.spoilt |= other.spoilt
 
     def throw(self) -> None:
         """Raise a `ConfigurationError` of all problems, where there are any."""
@@ -49,6 +57,11 @@ class Problems:
             rest = Problem(where=problems[MOST].where, what=f"{len(problems) - MOST} more problems from here on")
             problems = [*problems[:MOST], rest]
         raise ConfigurationError(*problems)
+
+
+def _cut(sentence: str) -> str:
+    """Keep a sentence readable that repeats a text of any length."""
+    return sentence if len(sentence) <= LONGEST else f"{sentence[: LONGEST - 1]}…"
 
 
 def meant(word: str, known: Iterable[str]) -> str:

@@ -5,10 +5,12 @@ Invariant: a `Spec` that leaves this file can be built: its kind exists and its 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, get_type_hints
 
 from evalkit import parts
-from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Spec
 from evalkit.load.faults import validate
 from evalkit.load.node import Node, is_mapping
@@ -21,8 +23,39 @@ ONE = {
     "tools": "a tool",
     "checks": "a check",
     "context": "a context policy",
+    "detectors": "a detector",
+    "guardrails": "a guardrail",
 }
 """A part of each family, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The parts that a task or variant holds: by key, and each one's class with the options that it was given.
+
+    `whole` is False where one of them is wrong.
+    """
+
+    specs: Mapping[str, Any]
+    used: tuple[tuple[Any, Node], ...]
+    whole: bool
+
+
+def read_parts(origin: type, node: Node, families: Mapping[str, str], problems: Problems) -> Held:
+    """Read the parts under some keys, each of a family; the dataclass `origin` says whether a key holds one or a list."""
+    specs: dict[str, Any] = {}
+    used = []
+    for key, family in families.items():
+        held = node.step(key)
+        if held is None:
+            continue
+        single = _hints(origin)[key] is Spec
+        nodes = (held,) if single else held.items
+        made = tuple(read_part(one, family, problems) for one in nodes)
+        used += [(parts.part(family, spec.kind), one) for one, spec in zip(nodes, made, strict=True) if spec]
+        specs[key] = made[0] if single else made
+    whole = not any(None in (made if isinstance(made, tuple) else (made,)) for made in specs.values())
+    return Held(specs=specs, used=tuple(used), whole=whole)
 
 
 def read_part(node: Node, family: str, problems: Problems) -> Spec | None:
@@ -47,9 +80,10 @@ def read_part(node: Node, family: str, problems: Problems) -> Spec | None:
     return Spec(kind=kind.text or "", options=options.json())
 
 
-def part_class(family: str, node: Node) -> Any:
-    """The class of a part that is known to be right."""
-    return parts.part(family, node.entries["kind"].text or "")
+@cache
+def _hints(origin: type) -> Mapping[str, Any]:
+    """The types of a dataclass's fields."""
+    return get_type_hints(origin)
 
 
 def _validator(family: str, kind: Node, problems: Problems) -> Any:
@@ -58,6 +92,4 @@ def _validator(family: str, kind: Node, problems: Problems) -> Any:
         return parts.adapter(family, kind.text or "")
     except (ImportError, AttributeError) as error:
         problems.add(kind.mark, f"the part cannot be loaded: {error}", "is its package installed whole?")
-    except ConfigurationError as error:
-        problems.add(kind.mark, "; ".join(problem.what for problem in error.problems))
     return None

@@ -11,14 +11,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from evalkit.core.plan import Spec, Suite, Task
-from evalkit.load.document import read_document
+from evalkit.core.plan import Suite, Task
+from evalkit.load.document import is_file, read_document
 from evalkit.load.faults import adapter_of, validate
 from evalkit.load.files import Files
 from evalkit.load.forms import SUITE, TASK
 from evalkit.load.node import Mark, Node, is_mapping
 from evalkit.load.problems import Problems
-from evalkit.load.specs import part_class, read_part
+from evalkit.load.specs import read_parts
 
 FAMILIES = {"environment": "environments", "tools": "tools", "checks": "checks", "graders": "checks"}
 """The keys of a task that hold parts, and the family of each."""
@@ -57,7 +57,7 @@ def read_suite(path: Path, problems: Problems) -> Suite:
     _refuse_twins(top, problems)
     configs = top.step("configs")
     for one in configs.items if configs else ():
-        if one.text is not None and not (base / one.text).is_file():
+        if one.text is not None and not is_file(base / one.text):
             problems.add(one.mark, f"there is no file {one.text!r}", "paths start from the suite's folder")
     return Suite(
         name=name,
@@ -90,23 +90,14 @@ def _with_defaults(task: Node, defaults: Node | None) -> Node:
 def _task(node: Node, suite: str, files: Files, problems: Problems) -> Task | None:
     """Make a task; None, and problems, where something is wrong with it."""
     form = validate(adapter_of(TASK), node, problems, mends=MENDS)
-    specs: dict[str, tuple[Spec | None, ...]] = {}
-    used: dict[str, str] = {}
-    for key, family in FAMILIES.items():
-        held = node.step(key)
-        given = () if held is None else held.items if key != "environment" else (held,)
-        specs[key] = tuple(read_part(one, family, problems) for one in given)
-        for one, spec in zip(given, specs[key], strict=True):
-            if spec is not None:
-                used |= files.of_part(part_class(family, one), one)
-    if form is None or any(None in of_key for of_key in specs.values()):
+    held = read_parts(Task, node, FAMILIES, problems)
+    used = {name: digest for part, options in held.used for name, digest in files.of_part(part, options).items()}
+    if form is None or not held.whole:
         return None
     plain: dict[str, Any] = {one.name: getattr(form, one.name) for one in fields(form) if one.name not in FAMILIES}
     simulate = node.step("simulate")
     plain["simulate"] = simulate.json() if simulate else {}
-    environment = {"environment": specs["environment"][0]} if specs["environment"] else {}
-    parts: Any = {key: of_key for key, of_key in specs.items() if key != "environment"} | environment
-    return Task(**plain, **parts, suite=suite, base=str(files.base), files=used)
+    return Task(**plain, **held.specs, suite=suite, base=str(files.base), files=used)
 
 
 def _refuse_twins(top: Node, problems: Problems) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Config, Suite, Variant
 from evalkit.load.config import Read, check_names, read_config
+from evalkit.load.document import is_file
 from evalkit.load.node import Mark
 from evalkit.load.problems import Problems, meant
 from evalkit.load.suite import read_suite
@@ -34,7 +35,7 @@ def load(suites: Sequence[Path], configs: Sequence[Path]) -> tuple[tuple[Suite, 
         problems.add(
             Mark(read[0].source), "no variants to run: the suite names no `configs`, and none were given", mend
         )
-    files = [read_config(path, problems) for path in chosen if configs or path.is_file()]
+    files = [read_config(path, problems) for path in chosen if configs or is_file(path)]
     config = _merge(files, problems)
     _check_tasks(files, read, problems)
     problems.throw()

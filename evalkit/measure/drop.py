@@ -6,10 +6,11 @@ Invariant: a fail is a finding. The tests of all drop rules of a gate are one fa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scipy.special import ndtri
 
+from evalkit.measure.arrays import Floats
 from evalkit.measure.compare import Pair, default_metrics, pair
 from evalkit.measure.metric import Metric
 from evalkit.measure.metrics import metric as read_metric
@@ -17,10 +18,10 @@ from evalkit.measure.metrics.pass_at import PassAt
 from evalkit.measure.metrics.pass_hat import PassHat
 from evalkit.measure.odds import Word, normal_chance, tasks_needed
 from evalkit.measure.paired import bonett_price, holm, sign_flip
-from evalkit.measure.rule import Rule
+from evalkit.measure.rule import HELD, Rule
 from evalkit.measure.ruling import Ruling
 from evalkit.measure.table import Table
-from evalkit.measure.words import bracket, counted, number, p_value, percent, span
+from evalkit.measure.words import bracket, counted, flip, number, p_value, percent, span
 
 Key = tuple[str, str, str, int | None]
 
@@ -68,21 +69,10 @@ def judge_drop(table: Table, rule: Rule, variant: str, task: int | None, family:
     do not move one way with the trials, so that two readings would not speak for all between.
     """
     found = pair(table, rule.metric, variant, rule.baseline or "", task=task)
-    sign = 1.0 if rule.metric.more_is_better else -1.0
     worse = family.findings(table, rule, variant, task)
-    value = low = high = flips = None
-    verdict: Word = "inconclusive"
-    needed, flips_why = None, found.why
-    if found.differences is not None:
-        value = float(found.differences.mean())
-        low, high = bonett_price(found.differences, confidence=family.confidence, sides=1)
-        gain, floor = sign * value, (low if sign > 0.0 else -high)
-        verdict = _verdict(rule, gain, floor, worse=bool(worse))
-        error = (high - low) / (2.0 * float(ndtri(family.confidence)))
-        flips = 1.0 - _same(rule, verdict, gain, floor, error, family.confidence)
-        distance = gain + rule.bound if gain > -rule.bound else abs(gain)
-        needed = tasks_needed(found.tasks, distance, error, family.confidence) if verdict == "inconclusive" else None
-    return Ruling(
+    change = None if found.differences is None else _change(rule, found.differences, family.confidence, bool(worse))
+    verdict: Word = "inconclusive" if change is None else change.verdict
+    ruling = Ruling(
         rule=rule.text,
         variant=variant,
         task=None if task is None else table.task_name(task),
@@ -91,17 +81,47 @@ def judge_drop(table: Table, rule: Rule, variant: str, task: int | None, family:
         confidence=family.confidence,
         scope="population",
         tasks=found.tasks,
-        threshold=-sign * rule.bound,
+        threshold=-rule.bound if rule.metric.more_is_better else rule.bound,
         verdict=verdict,
-        sentence=_sentence(rule, found, (value, low, high), verdict, worse, (flips, needed), family.confidence),
+        sentence=_sentence(rule, found, change, worse, family.confidence),
         baseline=rule.baseline,
+        flips_why=found.why,
+        why=found.why,
+    )
+    if change is None:
+        return ruling
+    return replace(
+        ruling, value=change.value, low=change.low, high=change.high, flips=change.flips, needed=change.needed
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A difference with its one-sided bounds, its verdict, and what would change that; fields are as in `Ruling`."""
+
+    value: float
+    low: float
+    high: float
+    verdict: Word
+    flips: float
+    needed: int | None
+
+
+def _change(rule: Rule, differences: Floats, confidence: float, worse: bool) -> Change:
+    """Bound and judge the mean of the differences."""
+    value = float(differences.mean())
+    low, high = bonett_price(differences, confidence=confidence, sides=1)
+    gain, floor = (value, low) if rule.metric.more_is_better else (-value, -high)
+    verdict = _verdict(rule, gain, floor, worse=worse)
+    error = (high - low) / (2.0 * float(ndtri(confidence)))
+    distance = gain + rule.bound if gain > -rule.bound else abs(gain)
+    return Change(
         value=value,
         low=low,
         high=high,
-        flips=flips,
-        flips_why=flips_why,
-        needed=needed,
-        why=found.why,
+        verdict=verdict,
+        flips=1.0 - _same(rule, verdict, gain, floor, error, confidence),
+        needed=tasks_needed(differences.size, distance, error, confidence) if verdict == "inconclusive" else None,
     )
 
 
@@ -140,30 +160,23 @@ def _same(rule: Rule, verdict: Word, gain: float, floor: float, error: float, co
 
 
 def _sentence(
-    rule: Rule,
-    found: Pair,
-    bounds: tuple[float | None, float | None, float | None],
-    verdict: Word,
-    worse: Sequence[tuple[str, float]],
-    outlook: tuple[float | None, int | None],
-    confidence: float,
+    rule: Rule, found: Pair, change: Change | None, worse: Sequence[tuple[str, float]], confidence: float
 ) -> str:
     """Say a ruling in one sentence."""
-    value, low, high = bounds
     head = f"{rule.metric.text} of {found.variant} against {found.baseline}"
-    asked = f"may {'drop' if rule.metric.more_is_better else 'rise'} {rule.bound:g}: {verdict.upper()}"
-    if value is None or low is None or high is None:
+    verdict = "inconclusive" if change is None else change.verdict
+    asked = f"may {'drop' if rule.metric.more_is_better else 'rise'} {rule.bound:g}{HELD[rule.kind]}: {verdict.upper()}"
+    if change is None:
         return f"{head} is undefined: {found.why}; {asked}"
     told = [asked]
     if worse:
         told.append(
             "significantly worse in " + ", ".join(f"{text} ({p_value(p)} one-sided, Holm)" for text, p in worse)
         )
-    if outlook[0] is not None:
-        told.append(f"another run would say otherwise with chance {number(outlook[0], digits=2)}")
-    if outlook[1] is not None:
-        told.append(f"about {outlook[1]:,} tasks would tell")
+    told.append(flip(change.flips, exact=False))
+    if change.needed is not None:
+        told.append(f"about {change.needed:,} tasks would tell")
     return (
-        f"{head}: {number(value)} ({counted(found.tasks, 'task')}, {span(found.trials)}), one-sided {percent(confidence)} "
-        f"bounds {bracket(low, high)}; " + "; ".join(told)
+        f"{head}: {number(change.value)} ({counted(found.tasks, 'task')}, {span(found.trials)}), one-sided "
+        f"{percent(confidence)} bounds {bracket(change.low, change.high)}; " + "; ".join(told)
     )

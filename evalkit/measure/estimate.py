@@ -27,6 +27,10 @@ class Ask:
     scope: Scope = "population"
     method: Method = "gaffke"
 
+    def __post_init__(self) -> None:
+        """Refuse a confidence that is none; raises `ConfigurationError`."""
+        tail(self.confidence, self.sides)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
@@ -137,7 +141,6 @@ def read(table: Table, metric: Metric | str, variant: str, *, task: str | int | 
 
 def conclude(reading: Reading, asked: Ask) -> Estimate:
     """Turn a reading into an estimate."""
-    tail(asked.confidence, asked.sides)
     found = reading.found
     if isinstance(found, Amount):
         value = found.value

@@ -17,13 +17,13 @@ from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Gate
 from evalkit.measure.drop import Family, judge_drop
 from evalkit.measure.estimate import Ask, Estimate, Reading, conclude, read
-from evalkit.measure.interval import Method, Scope, tail
+from evalkit.measure.interval import Method, Scope
 from evalkit.measure.metric import Amount
 from evalkit.measure.odds import Bar, Odds, Word, odds
-from evalkit.measure.rule import Kind, Rule, all_rules
+from evalkit.measure.rule import HELD, Kind, Rule, all_rules
 from evalkit.measure.ruling import Ruling, invalid
 from evalkit.measure.table import Table
-from evalkit.measure.words import bracket, number, percent, span
+from evalkit.measure.words import bracket, flip, number, percent, span
 
 MAX_ERROR_RATE = 0.05
 """The share of planned trials that may lack a result before a run is invalid, where nobody says."""
@@ -61,36 +61,37 @@ def judge(
     such limit. A run without tasks or trials is invalid. Raises `ConfigurationError` for rules that make no sense, or none.
 
     Where trials are unknown, a rule on a value (not on a drop) is judged for the worst and for the best that they could have been.
-    Value and both bounds move one way when a trial turns from miss to hit, so every other outcome of these trials is judged between the
-    two: where both say pass, or both fail, what is unknown cannot matter, and the verdict stands.
-    (The scope `suite` estimates its own noise, whose bounds do not move so; there the rule stays inconclusive.)
+    Value and both bounds move one way when a trial turns from miss to hit, so every other outcome is judged between the two: where
+    both say pass, or both fail, what is unknown cannot matter, and the verdict stands. (The scope `suite` estimates its own noise, so
+    that its bounds do not move so; there the rule stays inconclusive.)
     """
     asked = Ask(confidence=confidence, sides=1, scope=scope, method=method)
-    tail(confidence, 1)
-    wanted = all_rules(rules, kind=kind)
-    if not wanted:
-        raise ConfigurationError.of("gate", "there is no rule", "give --min, or `gates:` in the config")
-    cases = [case for rule in wanted for case in _cases(table, rule, per_task=per_task)]
-    lost = _unmeasured(table)
-    if not cases or table.planned.sum() == 0:
+    wanted, lost = all_rules(rules, kind=kind), _unmeasured(table)
+    if table.planned.sum() == 0:
         return Judgement(verdict="invalid", rules=(), why="no trial is planned", unmeasured=lost)
+    cases = [case for rule in wanted for case in _cases(table, rule, per_task=per_task)]
     family = Family.of(table, [case for case in cases if case[0].baseline is not None], confidence, seed)
     rulings = []
-    for rule, variant, task in cases:
-        over = _over_budget(rule, variant, lost, max_error_rate)
+    for case in cases:
+        over = _over_budget(case[0], case[1], lost, max_error_rate)
         if over:
-            rulings.append(invalid(table, rule, variant, task, confidence, over))
-        elif rule.baseline is not None:
-            rulings.append(judge_drop(table, rule, variant, task, family))
+            rulings.append(invalid(table, *case, confidence, over))
         else:
-            rulings.append(_judge_value(table, rule, variant, task, asked))
-    said = [ruling.verdict for ruling in rulings]
+            rulings.append(
+                _judge_value(table, *case, asked) if case[0].baseline is None else judge_drop(table, *case, family)
+            )
+    return Judgement(verdict=_worst(rulings), rules=tuple(rulings), unmeasured=lost)
+
+
+def _worst(rulings: Sequence[Ruling]) -> Word:
+    """Give the worst of the rulings' verdicts; there is at least one."""
+    said = {ruling.verdict for ruling in rulings}
     order: tuple[Word, ...] = ("invalid", "fail", "inconclusive", "pass")
-    return Judgement(verdict=next(word for word in order if word in said), rules=tuple(rulings), unmeasured=lost)
+    return next(word for word in order if word in said)
 
 
 def _cases(table: Table, rule: Rule, *, per_task: bool) -> list[tuple[Rule, str, int | None]]:
-    """Spread a rule over the variants and tasks that it speaks of; raises `ConfigurationError` for names that there are not."""
+    """Spread a rule over the variants and tasks that it speaks of; raises `ConfigurationError` where there is none such."""
     if rule.baseline is not None:
         table.find_variant(rule.baseline)
     names = table.variants if rule.variant is None else (table.variants[table.find_variant(rule.variant)],)
@@ -99,12 +100,15 @@ def _cases(table: Table, rule: Rule, *, per_task: bool) -> list[tuple[Rule, str,
     if per_task and rule.task is None:
         tasks = range(len(table.tasks))
     planned = table.planned > 0
-    return [
+    cases = [
         (rule, name, task)
         for name in names
         for task in tasks
         if not per_task or task is None or planned[task, table.find_variant(name)]
     ]
+    if not cases:
+        raise ConfigurationError.of(f"rule {rule.text}", "the run has nothing that it speaks of", "run more variants")
+    return cases
 
 
 def _unmeasured(table: Table) -> dict[str, float]:
@@ -150,7 +154,7 @@ def _judge_value(table: Table, rule: Rule, variant: str, task: int | None, asked
         flips_why=chances.why,
         pass_at=chances.pass_at,
         fail_at=chances.fail_at,
-        needed=chances.needed if verdict == "inconclusive" else None,
+        needed=chances.needed,
         worst=estimate.worst,
         best=estimate.best,
         why=estimate.why,
@@ -166,8 +170,8 @@ def _verdict(reading: Reading, estimate: Estimate, bar: Bar, asked: Ask) -> tupl
         return verdict, ""
     worst, best = (_word(conclude(reading.filled(good=good), asked), bar) for good in (False, True))
     if worst == best != "inconclusive":
-        return worst, f"all bad or all good, they leave the verdict at {worst}"
-    return "inconclusive", f"all bad, they make it {worst}; all good, {best}"
+        return worst, f"read as bad or as good, they leave the verdict at {worst}"
+    return "inconclusive", f"read as bad they make it {worst}, read as good {best}"
 
 
 def _priced(estimate: Estimate, bar: Bar) -> tuple[Word, str]:
@@ -189,7 +193,7 @@ def _word(estimate: Estimate, bar: Bar) -> Word:
 def _sentence(rule: Rule, estimate: Estimate, verdict: Word, chances: Odds, reason: str) -> str:
     """Say a ruling in one sentence."""
     whose = estimate.variant if estimate.task is None else f"{estimate.variant} on {estimate.task}"
-    rest = [f"needs {rule.sense} {rule.bound:g}: {verdict.upper()}"]
+    rest = [f"needs {rule.sense} {rule.bound:g}{HELD[rule.kind]}: {verdict.upper()}"]
     if reason:
         rest.append(reason)
     if estimate.value is None:
@@ -229,7 +233,7 @@ def _outlook(estimate: Estimate, chances: Odds, sense: Literal[">=", "<="]) -> l
             f"of {of} {chances.unit}, {passes} pass{'es' if chances.pass_at is None else ''} and {fails} fail{'s' if chances.fail_at is None else ''}"
         )
     if chances.flips is not None:
-        told.append(f"another run would say otherwise with chance {number(chances.flips, digits=2)}")
+        told.append(flip(chances.flips, exact=chances.exact))
     if chances.needed is not None:
         told.append(f"about {chances.needed:,} {chances.unit} would tell")
     return told

@@ -77,7 +77,8 @@ def odds(reading: Reading, estimate: Estimate, bar: Bar, asked: Ask) -> Odds:
 
     Exact where results are counts: one task, or n = k for every task and the scope `population`. The chance of a hit is then taken
     to be (s + 1/2) / (N + 1), the estimate drawn a little to the middle, so that all-pass does not read as certainty. Else the estimate of
-    the next run is taken as normal about this one, with the standard error that the width of the interval stands for.
+    the next run is taken as normal about this one, with the standard error that the width of the interval stands for: against resampled
+    suites of 10 and 30 tasks that is off by up to 0.1 or so, and too high more often than too low.
     """
     found = reading.found
     if not isinstance(found, Shares) or estimate.value is None or estimate.low is None or estimate.high is None:
@@ -94,7 +95,9 @@ def odds(reading: Reading, estimate: Estimate, bar: Bar, asked: Ask) -> Odds:
     if bar.kind != "lower":
         passes = fails = bound if bar.kind == "point" else fails
     verdict = bar.verdict(estimate.value, estimate.low, estimate.high)
-    needed = tasks_needed(estimate.tasks, abs(value - bound), error, asked.confidence)
+    needed = None
+    if verdict == "inconclusive":
+        needed = tasks_needed(estimate.tasks, abs(value - bound), error, asked.confidence)
     return Odds(flips=1.0 - normal_chance(verdict, value, error, passes, fails), needed=needed)
 
 

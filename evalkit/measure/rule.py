@@ -20,6 +20,9 @@ from evalkit.measure.table import meant
 Kind = Literal["lower", "point", "not-worse"]
 """How a rule is held: shown to be met (three-way), met by the bare estimate, or not shown to be missed."""
 
+HELD: dict[Kind, str] = {"lower": "", "point": " by the bare value", "not-worse": " or not shown to miss it"}
+"""What a sentence adds to a rule of each kind."""
+
 MARGIN = 0.10
 """How much worse than a baseline is still as good, where nobody says."""
 
@@ -117,7 +120,7 @@ def gate_rules(gate: Gate, *, kind: Kind = "lower") -> tuple[Rule, ...]:
 
 
 def all_rules(given: Sequence[Rule | Gate | str], *, kind: Kind = "lower") -> tuple[Rule, ...]:
-    """Read rules of every make; `kind` is that of gates and texts. Raises one `ConfigurationError` with all that is wrong."""
+    """Read rules of every make; `kind` is that of gates and texts. Raises one `ConfigurationError` with all that is wrong, and where there is none."""
     rules: list[Rule] = []
     problems: list[Problem] = []
     for one in given:
@@ -128,6 +131,8 @@ def all_rules(given: Sequence[Rule | Gate | str], *, kind: Kind = "lower") -> tu
                 rules.extend(gate_rules(one, kind=kind) if isinstance(one, Gate) else (read_rule(one, kind=kind),))
         except ConfigurationError as error:
             problems.extend(error.problems)
+    if not given:
+        raise ConfigurationError.of("gate", "there is no rule", "give --min, or `gates:` in the config")
     if problems:
         raise ConfigurationError(*problems)
     return tuple(rules)

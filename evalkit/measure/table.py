@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,22 @@ VERDICTS = ("fail", "pass", "unknown", None)
 FAILED, PASSED, ERROR = range(3)
 
 _SHOWN = 3
+
+
+class Columns(TypedDict):
+    """The recorded trials by column: `index` counts from 1, `stop` is a reason, `usd` None where a price is unknown."""
+
+    suite: Iterable[str]
+    task: Iterable[str]
+    variant: Iterable[str]
+    index: Iterable[int]
+    outcome: Iterable[str]
+    graded: Iterable[str | None]
+    stop: Iterable[str]
+    turns: Iterable[int]
+    tokens: Iterable[int]
+    usd: Iterable[float | None]
+    seconds: Iterable[float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -57,9 +74,11 @@ class Table:
     failed: Ints = field(init=False, repr=False)
     errors: Ints = field(init=False, repr=False)
     missing: Ints = field(init=False, repr=False)
+    one_suite: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Hold the table to its invariant and count it up."""
+        object.__setattr__(self, "one_suite", len({suite for suite, _ in self.tasks}) <= 1)
         if self.baseline is not None and self.baseline not in self.variants:
             raise RunInvalid(f"the baseline {self.baseline!r} is no variant of the run: {listed(self.variants)}")
         for what, names in (("task", self.tasks), ("variant", self.variants)):
@@ -85,7 +104,8 @@ class Table:
                 f"{int(beside.sum())} records are beside the plan, first trial {self.index[row]} of {where}"
             )
         cell = self.task * len(self.variants) + self.variant
-        if np.unique(cell * (int(self.planned.max(initial=0)) + 1) + self.index).size != self.task.size:
+        trials = np.sort(cell * (int(self.planned.max(initial=0)) + 1) + self.index)
+        if (trials[1:] == trials[:-1]).any():
             raise RunInvalid("the run holds two records of one trial")
 
     @classmethod
@@ -95,47 +115,33 @@ class Table:
         tasks: Sequence[tuple[str, str]],
         variants: Sequence[str],
         planned: npt.ArrayLike,
-        suite: Iterable[str],
-        task: Iterable[str],
-        variant: Iterable[str],
-        index: Iterable[int],
-        outcome: Iterable[str],
-        graded: Iterable[str | None],
-        stop: Iterable[str],
-        turns: Iterable[int],
-        tokens: Iterable[int],
-        usd: Iterable[float | None],
-        seconds: Iterable[float],
         baseline: str | None = None,
+        **columns: Unpack[Columns],
     ) -> Table:
         """Build a table from columns as a store gives them, one entry a recorded trial, in any order.
 
         `planned` is one number for all, one for each task, shape (T,), or one for each task and variant, shape (T, V).
-        `usd` may hold None. Raises `RunInvalid` as the class does, and for names that the plan does not hold.
+        Raises `RunInvalid` as the class does, and for names that the plan does not hold.
         """
-        reasons = list(stop)
+        reasons = list(columns["stop"])
         named = tuple(dict.fromkeys(reasons))
-        places = tuple(dict.fromkeys((str(one), str(other)) for one, other in tasks))
-        counts = np.asarray(planned, dtype=np.int64)
-        counts = counts[:, None] if counts.ndim == 1 else counts
-        if len(places) != len(tasks) or counts.ndim > 2:
-            raise RunInvalid("the plan names a task twice, or its numbers of trials have no such shape")
+        places = tuple((str(suite), str(task)) for suite, task in tasks)
         return cls(
             tasks=places,
             variants=tuple(variants),
             baseline=baseline,
-            planned=np.broadcast_to(counts, (len(places), len(variants))).copy(),
-            task=coded("task", zip(suite, task, strict=True), places),
-            variant=coded("variant", variant, variants),
-            index=np.array(list(index), dtype=np.int64),
-            outcome=coded("outcome", outcome, OUTCOMES),
-            graded=coded("graders' word", graded, VERDICTS),
-            stop=coded("stop", reasons, named),
+            planned=_spread(planned, (len(places), len(variants))),
+            task=coded("a task that is not planned", _paired(columns["suite"], columns["task"]), places),
+            variant=coded("a variant that is not planned", columns["variant"], variants),
+            index=np.array(list(columns["index"]), dtype=np.int64),
+            outcome=coded("an outcome that there is not", columns["outcome"], OUTCOMES),
+            graded=coded("a graders' word that there is not", columns["graded"], VERDICTS),
+            stop=coded("a stop that there is not", reasons, named),
             stops=named,
-            turns=np.array(list(turns), dtype=np.int64),
-            tokens=np.array(list(tokens), dtype=np.int64),
-            usd=np.array(list(usd), dtype=np.float64),
-            seconds=np.array(list(seconds), dtype=np.float64),
+            turns=np.array(list(columns["turns"]), dtype=np.int64),
+            tokens=np.array(list(columns["tokens"]), dtype=np.int64),
+            usd=np.array(list(columns["usd"]), dtype=np.float64),
+            seconds=np.array(list(columns["seconds"]), dtype=np.float64),
         )
 
     @property
@@ -170,7 +176,28 @@ class Table:
     def task_name(self, place: int) -> str:
         """Name a task for people: its id, with the suite before it where the run has several suites."""
         suite, task = self.tasks[place]
-        return task if all(other[0] == suite for other in self.tasks) else f"{suite}/{task}"
+        return task if self.one_suite else f"{suite}/{task}"
+
+
+def _paired(suite: Iterable[str], task: Iterable[str]) -> list[tuple[str, str]]:
+    """Put each record's suite and task together."""
+    suites, tasks = list(suite), list(task)
+    if len(suites) != len(tasks):
+        raise RunInvalid("the columns of the run's records are of unequal length")
+    return list(zip(suites, tasks, strict=True))
+
+
+def _spread(planned: npt.ArrayLike, shape: tuple[int, int]) -> Ints:
+    """Give the planned number of trials of each task and variant, from one number, one a task, or all of them."""
+    counts = np.asarray(planned)
+    if counts.size and counts.dtype.kind not in "iu":
+        raise RunInvalid("the plan's numbers of trials are not whole")
+    counts = counts[:, None] if counts.ndim == 1 else counts
+    if counts.ndim not in {0, 2} or (
+        counts.ndim == 2 and (counts.shape[0] != shape[0] or counts.shape[1] not in {1, shape[1]})
+    ):
+        raise RunInvalid(f"the plan's numbers of trials have the shape {counts.shape}, not {shape}")
+    return np.broadcast_to(counts, shape).astype(np.int64)
 
 
 def coded(what: str, names: Iterable[object], known: Sequence[object]) -> Ints:
@@ -182,7 +209,7 @@ def coded(what: str, names: Iterable[object], known: Sequence[object]) -> Ints:
     except KeyError as error:
         strange = dict.fromkeys(name for name in held if name not in places)
         text = listed(tuple(str("/".join(name) if isinstance(name, tuple) else name) for name in strange))
-        raise RunInvalid(f"records of a {what} that the plan does not hold: {text}") from error
+        raise RunInvalid(f"records with {what}: {text}") from error
 
 
 def listed(names: Sequence[str]) -> str:

@@ -26,6 +26,13 @@ def p_value(p: float) -> str:
     return "p=" + f"{p:.{2 if p >= 0.1 else 3 if p >= 0.01 else 4}f}".removeprefix("0")
 
 
+def flip(chance: float, *, exact: bool) -> str:
+    """Say with what chance another run is judged otherwise, and whether that is an approximation."""
+    shown = "below 0.01" if chance < 0.01 else "above 0.99" if chance > 0.99 else f"{chance:.2f}"
+    shown = shown if exact else f"about {shown}" if 0.01 <= chance <= 0.99 else f"probably {shown}"
+    return f"another run would say otherwise with chance {shown}"
+
+
 def percent(share: float) -> str:
     """Write a share as a percentage, as short as it is exact to a tenth."""
     return f"{100.0 * share:.1f}".removesuffix(".0") + "%"

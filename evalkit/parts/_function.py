@@ -12,6 +12,7 @@ import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
@@ -23,6 +24,7 @@ _loaded: dict[Path, ModuleType] = {}
 _lock = RLock()
 
 
+@lru_cache(maxsize=1024)
 def load_function(written: str, base: str | Path) -> Callable[..., Any]:
     """Find a function by its written name; raises `ConfigurationError` where there is none, and whatever its file raises when it is run."""
     place, _, name = written.rpartition(":")

@@ -26,6 +26,8 @@ _PROC = Path("/proc")
 _SWEEP_SECONDS = 5.0
 _TICK = 0.02
 _PIECE = 65_536
+DEEP_ENOUGH = 3
+"""Steps that the name of a trial's folder has at least, the root counted: `/tmp/evalkit-x` is one, `/tmp` is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +62,14 @@ def surroundings(home: Path, temporary: Path, extra: Mapping[str, str] | None = 
     """All variables that a process gets; the interpreter that runs evalkit comes first on `PATH`, relative folders are dropped from it."""
     path = [str(Path(sys.executable).parent), *os.get_exec_path()]
     clean = dict.fromkeys(folder for folder in path if folder.startswith("/"))
-    own = {"PATH": ":".join(clean), "HOME": str(home), "TMPDIR": str(temporary), "LANG": "C.UTF-8", "TZ": "UTC"}
-    return {**own, **(extra or {})}
+    return {
+        "PATH": ":".join(clean),
+        "HOME": _own(home),
+        "TMPDIR": _own(temporary),
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        **(extra or {}),
+    }
 
 
 def run(
@@ -99,9 +107,11 @@ def run(
 def end_all(*homes: Path) -> int:
     """Kill every process whose home or temporary folder is one of these, or that works inside one; give how many there were.
 
-    Raises `LeftRunning` where some are still there after five seconds. Without a `/proc` nothing lingers, and nothing is to be done.
+    The folders are taken by their names, as `surroundings` got them: what an agent has put in their place since is not looked at. Nothing
+    that is older than this process is touched. Raises `LeftRunning` where some are still there after five seconds, and `ValueError` for a
+    folder that is not a trial's own. Without a `/proc` nothing lingers, and nothing is to be done.
     """
-    marks = [os.path.realpath(home) for home in homes]
+    marks = [_own(home) for home in homes]
     clock = SystemClock()
     until = clock.monotonic() + _SWEEP_SECONDS
     killed: set[int] = set()
@@ -111,6 +121,13 @@ def end_all(*homes: Path) -> int:
             raise LeftRunning(f"{len(found)} processes of the trial could not be ended")
         clock.sleep(0.001)
     return len(killed)
+
+
+def _own(home: Path) -> str:
+    """A trial's own folder by its name; raises `ValueError` for one so near to the root that others may work in it too."""
+    if not home.is_absolute() or ".." in home.parts or len(home.parts) < DEEP_ENOUGH:
+        raise ValueError(f"{home} is no folder that belongs to one trial alone")
+    return str(home)
 
 
 def _limiting(limits: Limits) -> str:
@@ -178,7 +195,15 @@ def _belongs(pid: int, marks: Sequence[str]) -> bool:
         return False
     names = {entry for mark in marks for entry in (b"HOME=" + os.fsencode(mark), b"TMPDIR=" + os.fsencode(mark))}
     inside = any(place == mark or place.startswith((mark + "/", mark + " (")) for mark in marks)
-    return inside or not names.isdisjoint(held)
+    return (inside or not names.isdisjoint(held)) and _started(pid) >= _started(os.getpid())
+
+
+def _started(pid: int) -> int:
+    """When a process was started, in the kernel's ticks; -1 where it is gone."""
+    try:
+        return int((_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19])
+    except (OSError, IndexError):
+        return -1
 
 
 def _kill(pid: int, marks: Sequence[str]) -> bool:

@@ -1,22 +1,45 @@
-"""The seam between SQL tools, the state check and an environment with a database."""
+"""What a tool or a check may ask of an environment that holds a database.
+
+Invariant: statements given together are one transaction: all of them happen, or none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from evalkit.core.message import JSON
 
 FILE = "database.sqlite"
-"""Name of the database in what a database environment exports."""
+"""The name of the database in what its environment exports."""
 
-Row = dict[str, Any]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What statements gave: the rows of the last one that gives any (columns by name), and how many rows all of them changed.
+
+    `more` says that there were more rows than are shown.
+    """
+
+    rows: tuple[dict[str, JSON], ...] = ()
+    changed: int = 0
+    more: bool = False
 
 
 @runtime_checkable
 class SupportsSql(Protocol):
-    """An environment that SQL tools can be used in."""
+    """An environment that understands SQL."""
 
-    def execute(self, statements: Sequence[str], parameters: Mapping[str, Any]) -> tuple[list[Row], int]:
-        """Run statements in one transaction; give the rows of the last and how many rows were changed in all.
+    def execute(
+        self,
+        *statements: str,
+        parameters: Mapping[str, JSON] | None = None,
+        write: bool = False,
+        unchanged: str | None = None,
+    ) -> Answer:
+        """Run statements with `:named` parameters in one transaction; without `write` they may only read.
 
-        Raises `ToolFailed` with the database's own words.
+        Where `unchanged` is given, a writing statement that changes no row undoes all of them and raises `ToolFailed` with that text.
+        Raises `ToolFailed` for whatever the database refuses.
         """

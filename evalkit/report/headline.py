@@ -86,15 +86,30 @@ def caveats(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def reasons(summary: Mapping[str, Any], ks: Sequence[int]) -> Iterator[str]:
-    """Why estimates among those shown are undefined, each reason once."""
-    said = set()
+    """Why estimates among those shown are undefined: one sentence for each variant and reason, and what a range means."""
+    ranged = False
     for name, variant in summary["variants"].items():
+        lost: dict[str, list[str]] = {}
         for k in ks:
             found = hat(variant, k)
-            reason = found.get("why") or ""
-            if not known(found["value"]) and (k, reason) not in said:
-                said.add((k, reason))
-                yield f"pass^{k} of {clean_name(name)} is undefined: {clean_line(reason, SENTENCE) or 'no reason given'}{_range(found)}"
+            if not known(found["value"]):
+                lost.setdefault(found.get("why") or "no reason is given", []).append(metric_name(k))
+                ranged = ranged or possible(found) != ""
+        for reason, metrics in lost.items():
+            yield f"{clean_name(name)}: {', '.join(metrics)} undefined, {clean_line(reason, SENTENCE)}"
+    if ranged:
+        yield "a…b is the range from all of these trials failed to all of them passed"
+
+
+def possible(found: Mapping[str, Any]) -> str:
+    """What an undefined estimate could turn out to be, as `0.458…0.500`; empty where that is not known."""
+    worst, best = found.get("worst"), found.get("best")
+    return f"{rate(worst)}…{rate(best)}" if known(worst) and known(best) else ""
+
+
+def metric_name(k: int) -> str:
+    """How the chance that k attempts all pass is written; for one attempt it is pass@1."""
+    return f"pass^{k}" if k > 1 else "pass@1"
 
 
 def size(summary: Mapping[str, Any]) -> str:
@@ -108,13 +123,6 @@ def size(summary: Mapping[str, Any]) -> str:
     parts.append(times(min(tasks), "task") if len(tasks) == 1 else f"up to {times(max(tasks), 'task')}")
     parts.append(times(min(ks), "trial") if len(ks) == 1 else f"up to {times(max(ks), 'trial')}")
     return " × ".join(parts)
-
-
-def _range(found: Mapping[str, Any]) -> str:
-    """What an undefined estimate could turn out to be, where that is known."""
-    if not (known(found.get("worst")) and known(found.get("best"))):
-        return ""
-    return f"; whatever they would have been, it lies between {rate(found['worst'])} and {rate(found['best'])}"
 
 
 def _lacks(done: Mapping[str, Any]) -> list[str]:
@@ -139,17 +147,18 @@ def _estimated(summary: Mapping[str, Any]) -> str:
         return "No trial has been measured."
     found = {name: hat(variant, k) for name, variant in variants.items() if known(hat(variant, k)["value"])}
     if not found:
-        return f"pass^{k} is undefined: see below why."
+        return f"{metric_name(k)} is undefined: trials are missing, in error, or too few."
     name = max(found, key=lambda one: found[one]["value"])
     best = found[name]
-    many = f" It is the highest of {len(found)}, and the highest of several overstates." if len(found) > 1 else ""
-    return (
-        f"{clean_name(name)} passes all {k} of {k} attempts with probability {rate(best['value'])} "
-        f"({_level(best)} interval {interval(best['low'], best['high'])}; {times(variants[name]['tasks'], 'task')}).{many}"
-        if k > 1
-        else f"{clean_name(name)} passes with probability {rate(best['value'])} "
-        f"({_level(best)} interval {interval(best['low'], best['high'])}; {times(variants[name]['tasks'], 'task')}).{many}"
+    what = f"passes all {k} of {k} attempts" if k > 1 else "passes"
+    sentence = (
+        f"{clean_name(name)} {what} with probability {rate(best['value'])} "
+        f"({_level(best)} interval {interval(best['low'], best['high'])}; {times(variants[name]['tasks'], 'task')})."
     )
+    if len(found) > 1:
+        sentence += f" It is the highest of {len(found)}, and the highest of several overstates."
+    lost = len(variants) - len(found)
+    return sentence + (f" {metric_name(k)} of {times(lost, 'other variant')} is undefined." if lost else "")
 
 
 def _level(found: Mapping[str, Any]) -> str:

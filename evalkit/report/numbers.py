@@ -7,8 +7,6 @@ and only an exact 0 or 1 is written as one: 0.9997 is `>0.999`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 UNDEFINED = "–"
 MINUS = "\N{MINUS SIGN}"
@@ -131,14 +129,6 @@ def times(number: int, noun: str) -> str:
 def share(part: int, whole: int) -> str:
     """Write a part of a whole as a percentage; of nothing it is undefined."""
     return percent(part / whole) if whole else UNDEFINED
-
-
-def estimate(value: Mapping[str, Any] | None) -> str:
-    """Write an estimate with its interval: `0.412 (0.119–0.644)`, or `–` where it is undefined."""
-    if value is None or not known(value.get("value")):
-        return UNDEFINED
-    ends = interval(value.get("low"), value.get("high"))
-    return rate(value["value"]) + (f" ({ends})" if ends != UNDEFINED else "")
 
 
 def metric(value: float | None, name: str, *, change: bool = False) -> str:

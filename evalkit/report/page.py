@@ -18,7 +18,7 @@ from evalkit.core.record import TrialRecord
 from evalkit.report import numbers
 from evalkit.report.about import About
 from evalkit.report.clean import clean, clean_line, clean_name
-from evalkit.report.headline import SENTENCE
+from evalkit.report.headline import SENTENCE, metric_name, possible
 from evalkit.report.parcel import blocks, dense, packed
 from evalkit.report.quality import counts
 from evalkit.report.sections import sections
@@ -159,7 +159,8 @@ _FILTERS: Mapping[str, Callable[..., str]] = {
     "name": lambda value: clean_name(str(value)),
     "line": lambda value: clean_line(str(value), SENTENCE),
     "text": lambda value: clean(str(value)),
-    "kname": lambda k: f"pass^{k}" if k > 1 else "pass@1",
+    "kname": metric_name,
+    "possible": possible,
     "rate": numbers.rate,
     "percent": numbers.percent,
     "interval": numbers.interval,

@@ -7,6 +7,7 @@ cut here, and what was left out is counted.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from evalkit.report.clean import clean_name
 from evalkit.report.configs import differences
 from evalkit.report.figures import SERIES, Bar, Curve, decay, stacked
 from evalkit.report.headline import GATE_TONES, caveats, deepest, depths, hat, reasons, size, verdict
-from evalkit.report.numbers import known
+from evalkit.report.numbers import known, times
 from evalkit.report.quality import Counts, depth, warnings
 from evalkit.report.trials import links
 
@@ -82,7 +83,14 @@ def rules(gate: Mapping[str, Any] | None) -> dict[str, Any]:
     order = {"invalid": 0, "fail": 1, "inconclusive": 2, "pass": 3}
     ranked = sorted(gate["rules"], key=lambda rule: order[rule["verdict"]]) if gate else []
     shown = [{**rule, "mark": GATE_TONES[rule["verdict"]]} for rule in ranked[:RULES]]
-    return {"shown": shown, "left_out": max(0, len(ranked) - RULES), "why": gate.get("why", "") if gate else ""}
+    words = Counter(rule["verdict"] for rule in ranked)
+    count = ", ".join(f"{words[word]:,} {word}" for word in order if words[word])
+    return {
+        "shown": shown,
+        "left_out": max(0, len(ranked) - RULES),
+        "count": f"{times(len(ranked), 'rule')}: {count}",
+        "why": gate.get("why", "") if gate else "",
+    }
 
 
 def reach(comparisons: Sequence[Mapping[str, Any]]) -> float:

@@ -227,6 +227,8 @@ def arguments(given: object, piece: int | None) -> str:
     """Write a call's arguments one a line; text of several lines is written as it is, indented."""
     if not isinstance(given, Mapping):
         return excerpt(_json(given), piece)
+    if not given:
+        return "(no arguments)"
     lines = []
     for name, value in given.items():
         if isinstance(value, str) and "\n" in value:

@@ -16,6 +16,8 @@ from evalkit.report.headline import (
     deepest,
     depths,
     hat,
+    metric_name,
+    possible,
     reasons,
     size,
     verdict,
@@ -83,7 +85,7 @@ def gate_text(gate: Mapping[str, Any], width: int = 80, *, color: bool = False) 
 def compare_text(compared: Mapping[str, Any], width: int = 80, *, color: bool = False) -> str:
     """Show a comparison (`compare A B --json`): each sentence, then the table of differences, and what the configs differ in."""
     ink = Ink(on=color)
-    lines = []
+    lines = [] if compared["comparisons"] else ["Nothing to compare: there is no other variant."]
     for one in compared["comparisons"]:
         lines += wrap(f"{_mark(one)} {clean_line(one['sentence'], SENTENCE)}", width)
     if compared["comparisons"]:
@@ -117,13 +119,13 @@ def _variants(summary: Mapping[str, Any], width: int, ink: Ink) -> list[str]:
     why = list(reasons(summary, ks))
     lines += [""] * bool(why)
     for reason in why:
-        lines += [ink(line, "dim") for line in wrap(f"{UNDEFINED} {reason}", width)]
+        lines += [ink(line, "dim") for line in wrap(reason, width)]
     return lines
 
 
 def _numbers(summary: Mapping[str, Any], ks: Sequence[int]) -> tuple[list[Column], list[list[Cell]]]:
     """The table of variants but for their names."""
-    header = [Column(header=f"pass^{k}" if k > 1 else "pass@1") for k in ks]
+    header = [Column(header=metric_name(k)) for k in ks]
     header += [Column(header=name) for name in ("interval", "caps", "err", "$/trial", "$/reliable")]
     return header, [_row(variant, ks) for variant in summary["variants"].values()]
 
@@ -135,7 +137,10 @@ def _row(variant: Mapping[str, Any], ks: Sequence[int]) -> list[Cell]:
     usd = variant["usd"]
     return [
         *cells,
-        Cell(text=interval(last["low"], last["high"]) if known(last["value"]) else UNDEFINED, style="dim"),
+        Cell(
+            text=interval(last["low"], last["high"]) if known(last["value"]) else possible(last) or UNDEFINED,
+            style="dim",
+        ),
         Cell(text=percent(variant["cap_rate"]["value"])),
         Cell(text=str(variant["errors"]), style="warn" if variant["errors"] else "plain"),
         Cell(text=dollars(usd["per_trial"])),
@@ -191,6 +196,8 @@ def _counted(cell: Mapping[str, Any] | None) -> Cell:
 
 def _mark(one: Mapping[str, Any]) -> str:
     """A symbol for the direction of a difference that is more than chance."""
+    if not known(one["difference"]):
+        return "?"
     if not known(one["p_adjusted"]) or one["p_adjusted"] >= 0.05 or not one["difference"]:
         return "="
     return "▲" if one["difference"] > 0 else "▼"
@@ -207,9 +214,16 @@ def _differences(compared: Mapping[str, Any], width: int, ink: Ink) -> list[str]
             Cell(text=difference(one["difference"])),
             Cell(text=interval(one["low"], one["high"]), style="dim"),
             Cell(text=p_value(one["p_adjusted"])),
-            Cell(text=f"+{one['better']} {MINUS}{one['worse']} ={one['equal']}"),
+            Cell(text=_tasks(one)),
         ]
         for one in compared["comparisons"]
     ]
     caption = f"difference to {clean_name(compared['baseline'])}, paired by task; tasks that got better +, worse {MINUS}, equal ="
     return [*(ink(line, "dim") for line in wrap(caption, width)), *table(header, rows, width, ink)]
+
+
+def _tasks(one: Mapping[str, Any]) -> str:
+    """How many tasks got better, worse, and neither."""
+    if not known(one["difference"]):
+        return UNDEFINED
+    return f"+{one['better']} {MINUS}{one['worse']} ={one['equal']}"

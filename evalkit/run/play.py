@@ -54,7 +54,7 @@ def build_parts(task: Task, variant: Variant) -> Parts:
         provider=families.build("providers", variant.provider),
         policies=build_policies,
         environment=families.build("environments", task.environment),
-        tools=_build_all("tools", (*task.tools, *variant.tools.add)),
+        tools=_build_all("tools", (*task.tools, *variant.extra_tools)),
         checks=_build_all("checks", task.checks),
         graders=_build_all("checks", task.graders),
         detectors=_build_all("detectors", variant.detectors),

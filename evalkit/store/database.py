@@ -155,9 +155,10 @@ _MEANINGS = {
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
     """Connect to a database that exists; transactions are begun and ended by hand, threads are kept apart by the callers."""
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=BUSY, isolation_level=None, check_same_thread=False
-    )
+    name = f"{path.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(name, uri=True, timeout=BUSY, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA trusted_schema=OFF")
+    return connection
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

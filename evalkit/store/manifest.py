@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from evalkit.core.message import JSON
-from evalkit.core.plan import Gate, Suite, Task, TrialKey, Variant, digest
+from evalkit.core.plan import Gate, Spec, Suite, Task, TrialKey, Variant, digest
 from evalkit.core.record import Nature
 from evalkit.store.disk import fault, told, write_whole
 from evalkit.store.origin import Origin
@@ -43,8 +43,7 @@ class PlannedTask:
 class Manifest:
     """A run before its first trial.
 
-    `run` is its name, `created` seconds since the epoch. `fingerprint` tells runs of the same suites, variants and seed from others
-    (`folder.fingerprint`). `suites` and `variants` are resolved, `Task.trials` as asked for. `digests` and `natures` are by
+    `run` is its name, `created` seconds since the epoch. `fingerprint` is that of the function of this name. `suites` and `variants` are resolved, `Task.trials` as asked for. `digests` and `natures` are by
     variant. `prices` names the price table, `settings` holds how it was run (backend, jobs, sandbox, retries).
     """
 
@@ -71,24 +70,26 @@ class Manifest:
 
     @property
     def names(self) -> Iterator[str]:
-        """All names and digests that the plan uses: they are no secrets."""
+        """All names, kinds and digests that the plan uses: they are no secrets."""
         yield self.run
         yield from self.digests.values()
         yield from (task.digest for task in self.plan)
         yield from (name for suite in self.suites for name in (suite.name, *(task.id for task in suite.tasks)))
         yield from (variant.name for variant in self.variants)
+        yield from _kinds((self.suites, self.variants))
 
 
 def fingerprint(suites: Sequence[Suite], variants: Sequence[Variant], seed: int) -> str:
-    """Tell what may share a run's folder: the names and files of suites and variants, and the seed.
+    """Tell what may share a run's folder: the suites by name and file, the files of variants, and the seed.
 
     Take all of a file's suites and variants, before `--task`, `--variant` or `--limit` choose from them: a choice is no other
-    run. Contents are left out, so an edited task goes on in the same folder, where it alone is run again.
+    run. Contents are left out, so what was edited goes on in the same folder, where it alone is run again; so are the names of
+    variants that come from a file, so a variant that is added does not make the others be paid for twice.
     """
     return digest(
         {
             "suites": sorted([suite.name, _source(suite.source)] for suite in suites),
-            "variants": sorted([variant.name, _source(variant.source)] for variant in variants),
+            "variants": sorted({_source(variant.source) or variant.name for variant in variants}),
             "seed": seed,
         }
     )
@@ -97,6 +98,18 @@ def fingerprint(suites: Sequence[Suite], variants: Sequence[Variant], seed: int)
 def _source(path: str) -> str:
     """A source's path as seen from here, however it was written."""
     return Path(os.path.relpath(path)).as_posix() if path else ""
+
+
+def _kinds(value: object) -> Iterator[str]:
+    """The kinds of all parts that a plan names."""
+    if isinstance(value, Spec):
+        yield value.kind
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _kinds(item)
+    elif is_dataclass(value):
+        for one in fields(value):
+            yield from _kinds(getattr(value, one.name))
 
 
 def new_manifest(

@@ -18,7 +18,6 @@ from evalkit.core.record import Outcome, TrialRecord, Verdict
 from evalkit.store.codec import decode
 from evalkit.store.disk import fault
 from evalkit.store.manifest import Manifest
-from evalkit.store.plain import utf8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +109,7 @@ def planned_rows(connection: sqlite3.Connection, manifest: Manifest) -> list[tup
         for variant in manifest.variants:
             count = task.trials.get(variant.name, 0)
             cell = (task.suite, task.task, variant.name, task.digest, manifest.digests[variant.name])
-            cells[tuple(map(utf8, cell))] = count, []
+            cells[cell] = count, []
     nothing: tuple[int, list[tuple[Any, ...]]] = (0, [])
     for row in connection.execute(f"SELECT {_ROW} FROM trial"):  # noqa: S608  # fixed names
         count, rows = cells.get((row[1], row[2], row[3], row[15], row[16]), nothing)

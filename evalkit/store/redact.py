@@ -12,10 +12,29 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from functools import cache
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 from urllib.parse import quote, quote_plus
 
+from evalkit.core.plan import Task, Variant
+from evalkit.core.record import TrialRecord
+
 MARK = "[redacted]"
+STOPS = frozenset(
+    {
+        "finished",
+        "gave_up",
+        "tool_error",
+        "refusal",
+        "truncated",
+        "context_overflow",
+        "detector:",
+        "guardrail:",
+        "error:",
+    }
+    | {f"cap:{meter}" for meter in ("turns", "tokens", "seconds", "usd")}
+)
 SHORTEST = 8
 _TELLING = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 
@@ -84,14 +103,17 @@ class Redactor:
 
     @classmethod
     def of(cls, environ: Mapping[str, str], names: Iterable[str] = ()) -> Redactor:
-        """Take the secrets from an environment; a value that is part of one of `names` (suites, tasks, variants) is none."""
-        known = "\n".join(names)
+        """Take the secrets from an environment.
+
+        What is part of one of `names` (of suites, tasks, variants, kinds) or of a word that records are made of (`finished`,
+        `assistant`) is no secret: to replace it would break the record and hide nothing.
+        """
+        known = "\n".join((*names, *own_words()))
         values = {
-            value.strip()
-            for name, value in environ.items()
-            if _TELLING.search(name) and len(value.strip()) >= SHORTEST and value.strip() not in known
+            value.strip() for name, value in environ.items() if _TELLING.search(name) and len(value.strip()) >= SHORTEST
         }
-        needles = sorted({form for value in values for form in _forms(value)}, key=lambda form: (-len(form), form))
+        forms = {form for value in values for form in _forms(value) if form not in known}
+        needles = sorted(forms, key=lambda form: (-len(form), form))
         return cls(tuple(needles), tuple(dict.fromkeys(_in_json(needle) for needle in needles)))
 
     def touches(self, text: bytes) -> bool:
@@ -107,6 +129,20 @@ class Redactor:
             if shape.start in text:
                 text = shape.whole.sub(MARK, text)
         return text
+
+
+@cache
+def own_words() -> frozenset[str]:
+    """The words that plans and records are made of, read from their types, and the reasons of stops."""
+    return frozenset(_words(TrialRecord) | _words(Task) | _words(Variant)) | STOPS
+
+
+def _words(kind: Any) -> set[str]:
+    """All words that a type allows as literals, wherever inside it."""
+    if get_origin(kind) is Literal:
+        return {word for word in get_args(kind) if isinstance(word, str)}
+    inside = get_type_hints(kind).values() if is_dataclass(kind) else get_args(kind)
+    return {word for part in inside if part is not kind for word in _words(part)}
 
 
 def _forms(value: str) -> Iterator[str]:

@@ -138,9 +138,18 @@ class RunStore:
         self._writing.flush()
 
     def update_plan(self, run: Manifest) -> None:
-        """Replace the run's manifest; records that it does not plan stay on disk and are no longer told of."""
+        """Replace the run's manifest; records that it does not plan stay on disk and are no longer told of.
+
+        Raises `StoreError` where the seed is another: seeds are no part of a trial's key, so trials of two would be mixed.
+        """
         if self._writer is None:
             raise fault(self.folder, "is open for reading only")
+        if run.seed != self.manifest.seed:
+            raise fault(
+                self.folder,
+                f"was run with seed {self.manifest.seed}, not {run.seed}",
+                "choose another folder with --out for another seed",
+            )
         self._redactor = Redactor.of(self._environ, run.names)
         self.manifest = manifest.write(self.folder, run, self._redactor)
 

@@ -64,11 +64,12 @@ class Entry:
 class Writer:
     """Commits entries in the order in which they come; `commits` counts its transactions."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        """Start the thread; the connection is its own from now on."""
+    def __init__(self, connection: sqlite3.Connection, path: Path, linger: float = LINGER) -> None:
+        """Start the thread; the connection is its own from now on. `linger` is how long a group waits for others, in seconds."""
         self.commits = 0
         self._connection = connection
         self._path = path
+        self._linger = linger
         self._pending: list[Entry] = []
         self._size = 0
         self._taken = 0
@@ -152,7 +153,7 @@ class Writer:
                 if self._closing:
                     return None
                 self._work.wait()
-            self._work.wait_for(lambda: self._urgent, LINGER if self._fault is None else AGAIN)
+            self._work.wait_for(lambda: self._urgent, self._linger if self._fault is None else AGAIN)
             self._urgent = False
             if self._closing and self._fault is not None:
                 return None

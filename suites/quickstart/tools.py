@@ -1,19 +1,22 @@
-"""Tools of the quickstart suite: plain functions; what they raise is what the model reads."""
+"""Tools of the quickstart suite: plain functions. Their docstrings, types and errors are what the model reads."""
+
+from __future__ import annotations
 
 import ast
 import operator
+from collections.abc import Callable
+from typing import Any
 
 PRICES = {"desk": 180, "chair": 75, "lamp": 42}
 TERMS = {
     "C-17": "C-17: desks 10 % off; VAT 8 % on the sum",
     "C-71": "C-71: nothing off; VAT 20 % on the sum",
 }
-OPERATORS = {
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
-    ast.USub: operator.neg,
 }
 
 
@@ -32,20 +35,20 @@ def price(item: str) -> str:
 
 
 def calculate(expression: str) -> str:
-    """Work out a sum of numbers with + - * / and brackets."""
+    """Work out a sum of numbers with + - * / and brackets, such as (2 + 3) * 1.5."""
     try:
-        value = _value(ast.parse(expression, mode="eval").body)
-    except (SyntaxError, TypeError, ZeroDivisionError, RecursionError, OverflowError) as error:
-        raise ValueError(f"expression {expression!r}: {error}") from None
+        value = _value(ast.parse(expression.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
+        raise ValueError(f"expression {expression!r} cannot be worked out: {error}") from None
     return f"{expression} = {round(value, 2)}"
 
 
-def _value(node):
+def _value(node: ast.expr) -> float:
     """Evaluate a node of numbers and operators; anything else is refused."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-        return node.value
-    if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
-        return OPERATORS[type(node.op)](_value(node.operand))
-    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-        return OPERATORS[type(node.op)](_value(node.left), _value(node.right))
-    raise TypeError("only numbers, + - * / and brackets")
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return float(str(node.value))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_value(node.operand)
+    if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
+        return float(BINARY[type(node.op)](_value(node.left), _value(node.right)))
+    raise ValueError("only numbers, + - * / and brackets")

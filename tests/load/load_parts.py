@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 from annotated_types import Gt
+from evalkit.core.errors import ConfigurationError
 from evalkit.parts._duration import Duration
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,8 @@ class Looks:
     def __post_init__(self):
         if self.either == "wrong":
             raise ValueError("either is wrong: write right")
+        if self.either == "worse":
+            raise ConfigurationError.of("looks", "either is worse", "write better")
         if len(self.inner) > 1:
             raise ValueError("inner.1.word: one is enough")
 

@@ -145,6 +145,12 @@ def test_files_that_extend_each_other_or_nothing() -> None:
     assert told(ONE + "extends: 3\n") == [
         "c.yaml:4:10: `extends` wants text, got the number 3 (write it in quotes: '3')"
     ]
+    for name in ("x" * 300, "a/" * 3000):
+        assert "there is no file" in told(f"version: 1\nextends: {name}\n")[0]
+    Path("loop.yaml").symlink_to("loop.yaml")
+    assert "there is no file" in told("version: 1\nextends: loop.yaml\n")[0]
+    Path("link.yaml").symlink_to("c.yaml")
+    assert "extend one another" in told("version: 1\nextends: link.yaml\n")[0]
     chain = {f"f{n}": f"version: 1\nextends: f{n + 1}.yaml\n" for n in range(LONGEST_CHAIN + 5)}
     assert "more than 20 files that extend one another" in told("version: 1\nextends: f0.yaml\n", **chain)[0]
 

@@ -298,7 +298,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(WORDS.filter(lambda word: word != "version"), VALUES, max_size=4))
 def test_what_was_written_as_json_is_read_back(value: dict[str, Any]) -> None:
     text = json.dumps(value).replace("\x7f", "\\u007f")

@@ -147,6 +147,7 @@ tasks:
         (TASKS.replace("looks", "looks, wait: 9000h"), ["s.yaml:4:55: `wait`: a duration of more than a year (write a shorter one)"]),
         (TASKS.replace("looks", "looks, either: [1]"), ["s.yaml:4:57: `either` wants text or a number or nothing, got a list".replace(" or nothing", "")]),
         (TASKS.replace("looks", "looks, either: wrong"), ["s.yaml:4:57: `either` is wrong (write right)"]),
+        (TASKS.replace("looks", "looks, either: worse"), ["s.yaml:4:35: either is worse (write better)"]),
         (TASKS.replace("looks", "looks, inner: [{wird: x}]"), ["s.yaml:4:57: the key 'word' is missing", "s.yaml:4:58: unknown key 'wird' (did you mean 'word'?)"]),
         (TASKS.replace("looks", "looks, inner: [{word: x, often: 1.5}]"), ["s.yaml:4:74: `often` wants a whole number, got the number 1.5"]),
         (TASKS.replace("looks", "looks, inner: [{word: x}, {word: y}]"), ["s.yaml:4:75: `word`: one is enough"]),
@@ -193,6 +194,13 @@ def test_all_tasks_are_checked_and_a_wrong_default_is_told_once() -> None:
 def test_a_value_that_cannot_be_read_is_told_once() -> None:
     assert len(refused(TASKS.replace("do,", "do, trials: 010,"))) == 1
     assert len(refused(TASKS.replace("id: a", "id: on"))) == 1
+
+
+def test_a_sentence_about_a_long_text_is_cut() -> None:
+    (told,) = refused(TASKS + f"? {'x' * 100_000}\n: 1\n")
+    assert len(told) < 700
+    (told,) = refused(TASKS + f"configs: [{'x' * 100_000}]\n")
+    assert len(told) < 700
 
 
 def test_the_base_is_the_folder_of_the_suite_wherever_it_is_loaded_from(tmp_path: Path) -> None:

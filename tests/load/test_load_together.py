@@ -140,10 +140,64 @@ def test_a_config_that_a_suite_names_and_that_is_not_there_is_told_once() -> Non
 
 
 KEYS = st.sampled_from(
-    """version suite tasks configs defaults id prompt graders checks environment tools tags simulate trials count_capped kind
-    file by inner either wait steps answer tool args extends baseline vary common variants matrix gates provider loop context
-    caps retries errors max_tokens turns tokens seconds usd metric variant task min max max_drop a /caps/turns /loop /caps
-    model script usd_price""".split()
+    [
+        "version",
+        "suite",
+        "tasks",
+        "configs",
+        "defaults",
+        "id",
+        "prompt",
+        "graders",
+        "checks",
+        "environment",
+        "tools",
+        "tags",
+        "simulate",
+        "trials",
+        "count_capped",
+        "kind",
+        "file",
+        "by",
+        "inner",
+        "either",
+        "wait",
+        "steps",
+        "answer",
+        "tool",
+        "args",
+        "extends",
+        "baseline",
+        "vary",
+        "common",
+        "variants",
+        "matrix",
+        "gates",
+        "provider",
+        "loop",
+        "context",
+        "caps",
+        "retries",
+        "errors",
+        "max_tokens",
+        "turns",
+        "tokens",
+        "seconds",
+        "usd",
+        "metric",
+        "variant",
+        "task",
+        "min",
+        "max",
+        "max_drop",
+        "a",
+        "/caps/turns",
+        "/loop",
+        "/caps",
+        "model",
+        "script",
+        "usd_price",
+    ]
 )
 LEAVES = (
     st.none()

@@ -178,6 +178,7 @@ def test_without_a_script_everything_but_the_traces_is_there(visit: Open) -> Non
         assert shown.locator(selector).first.is_visible()
     assert shown.locator("#rows tr").count() == 40
     assert not shown.locator("#filters").is_visible()
+    assert "opens the trace" not in shown.locator("#trials .lede").inner_text()
     assert "Without JavaScript" in shown.locator("noscript").inner_text()
 
 

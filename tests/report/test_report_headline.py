@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from report_json import a_comparison, a_gate, a_summary, a_variant_summary, an_estimate
 
-from evalkit.report.headline import caveats, deepest, depths, hat, reasons, size, verdict
+from evalkit.report.headline import caveats, deepest, depths, hat, possible, reasons, size, verdict
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,19 @@ def test_nothing_measured_and_nothing_defined_are_said() -> None:
     assert verdict(a_summary({})).sentence == "No trial has been measured."
     hats = {"1": an_estimate(None, why="one task has no trial")}
     undefined = a_summary({"react": a_variant_summary(pass_hat=hats)})
-    assert verdict(undefined).sentence == "pass^1 is undefined: see below why."
-    assert list(reasons(undefined, [1])) == ["pass^1 of react is undefined: one task has no trial"]
+    assert verdict(undefined).sentence == "pass@1 is undefined: trials are missing, in error, or too few."
+    assert list(reasons(undefined, [1])) == ["react: pass@1 undefined, one task has no trial"]
 
 
 def test_each_reason_is_said_once() -> None:
     hats = {"1": an_estimate(0.5), "8": an_estimate(None, why="2 tasks have fewer than 8 trials")}
     summary = a_summary({name: a_variant_summary(pass_hat=hats) for name in ("a", "b")})
-    assert list(reasons(summary, [1, 8])) == ["pass^8 of a is undefined: 2 tasks have fewer than 8 trials"]
+    assert list(reasons(summary, [1, 4, 8])) == [
+        "a: pass^4 undefined, fewer than 4 trials",
+        "a: pass^8 undefined, 2 tasks have fewer than 8 trials",
+        "b: pass^4 undefined, fewer than 4 trials",
+        "b: pass^8 undefined, 2 tasks have fewer than 8 trials",
+    ]
 
 
 def test_a_k_that_a_variant_does_not_reach_is_undefined_and_not_0() -> None:
@@ -83,8 +88,18 @@ def test_what_is_missing_and_what_is_simulated_is_said() -> None:
 def test_what_an_undefined_value_can_still_turn_out_to_be_is_said() -> None:
     lost = {**an_estimate(None, why="1 of 24 tasks with trials in error"), "worst": 0.5, "best": 0.54}
     summary = a_summary({"react": a_variant_summary(pass_hat={"8": lost})})
-    (reason,) = reasons(summary, [8])
-    assert reason.endswith("in error; whatever they would have been, it lies between 0.500 and 0.540")
+    assert possible(lost) == "0.500…0.540"
+    assert list(reasons(summary, [8])) == [
+        "react: pass^8 undefined, 1 of 24 tasks with trials in error",
+        "a…b is the range from all of these trials failed to all of them passed",
+    ]
+    assert possible(an_estimate(None)) == ""
+
+
+def test_the_sentence_says_where_others_are_undefined() -> None:
+    lost = a_variant_summary(pass_hat={"8": an_estimate(None, why="an error")})
+    sentence = verdict(a_summary({"react": a_variant_summary(), "plan": lost})).sentence
+    assert sentence.endswith("24 tasks). pass^8 of 1 other variant is undefined.")
 
 
 def test_the_size_of_a_run_is_said_as_it_is() -> None:

@@ -150,6 +150,7 @@ def test_every_section_of_the_report_is_there(ordinary: str) -> None:
         "◌ Simulated model",
         "✓ Complete: 384 of 384 trials judged",
         "Gate: FAIL",
+        "<details open>\n<summary>2 rules: 1 fail, 1 pass</summary>",
         "plan loses 0.250 of pass^8 against react.",
         "How pass^k falls with k",
         "Differences to the baseline",
@@ -217,7 +218,7 @@ def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
     lost = a_comparison(difference=None, low=None, high=None, p=None, p_adjusted=None)
     html = a_page(summary=a_summary({"react": variant}), comparisons=[lost])
     assert 'title="1 of 3 tasks has fewer than 2 judged trials">–' in html
-    assert "pass^2 of react is undefined: 1 of 3 tasks" in html
+    assert "react: pass^2 undefined, 1 of 3 tasks" in html
     assert "! Incomplete: 192 of 195 trials judged" in html
     assert "None" not in html.replace("application", "")
     assert "nan" not in re.sub("[A-Za-z0-9+/=]{100,}", "", html)
@@ -231,6 +232,7 @@ def test_long_lists_are_cut_and_what_is_left_out_is_counted() -> None:
     html = a_page(tasks=tasks, gate={"verdict": "pass", "rules": rules}, summary=summary)
     assert "2,520 of 3,000 tasks are not in this table" in html
     assert "50 more rules are not shown" in html
+    assert "<details>\n<summary>150 rules: 150 pass</summary>" in html
     assert "33 others" in html
     assert len(outline(html).elements) < 5_000
 

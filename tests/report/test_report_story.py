@@ -172,7 +172,7 @@ def test_the_facts_name_what_is_unknown_and_leave_out_what_is_nothing() -> None:
     [
         ({"a": "x", "b": [1, None]}, "a: x\nb: [1, null]"),
         ({"code": "one\ntwo", "n": 1}, "code:\n    one\n    two\nn: 1"),
-        ({}, ""),
+        ({}, "(no arguments)"),
         ([1, 2], "[1, 2]"),
         ({"a": {1, 2}}, "a: (cannot be shown: TypeError)"),
     ],

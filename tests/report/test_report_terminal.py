@@ -63,7 +63,7 @@ def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
     lines = headline(a_summary({"react": variant})).split("\n")
     row = next(line for line in lines if line.startswith("react  "))
     assert row.split() == ["react", "0.500", "–", "–", "10.4%", "5", "–", "–"]
-    assert "– pass^2 of react is undefined: 3 of 24 tasks have fewer than 2 judged trials" in lines
+    assert "react: pass^2 undefined, 3 of 24 tasks have fewer than 2 judged trials" in lines
 
 
 def test_an_empty_run_is_said_to_be_empty() -> None:
@@ -115,10 +115,14 @@ def test_the_comparison_says_its_sentences_its_numbers_and_what_differs() -> Non
     gain = a_comparison(difference=0.2, low=0.1, high=0.3, sentence="better.")
     unknown = a_comparison(difference=None, low=None, high=None, p=None, p_adjusted=None, sentence="unknown.")
     lines = compare_text(compared(a_comparison(), chance, gain, unknown)).split("\n")
-    assert [line[0] for line in lines[:4]] == ["▼", "=", "▲", "="]
+    assert [line[0] for line in lines[:4]] == ["▼", "=", "▲", "?"]
     assert "difference to react, paired by task; tasks that got better +, worse −, equal =" in lines
     assert "plan     pass^8      −0.250  −0.420 to −0.060   0.012  +1 −7 =16" in lines
     assert lines[-1] == "configs differ in: /loop/kind"
+
+
+def test_one_variant_alone_is_compared_with_nothing() -> None:
+    assert compare_text(compared()).startswith("Nothing to compare")
 
 
 def test_a_comparison_of_stops_is_said() -> None:

@@ -9,8 +9,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
 
-from evalkit.core.message import Message, Reply, Text, ToolCall, ToolResult, Usage
-from evalkit.core.plan import Spec, Suite, Task, Trial, TrialKey, Variant, trial_key
+from evalkit.core.message import Block, Message, Reply, Text, ToolCall, ToolResult, Usage
+from evalkit.core.plan import Spec, Suite, Task, Trial, TrialKey, Variant
 from evalkit.core.record import Acted, Asked, Checked, Halted, Stop, Tally, TrialRecord
 from evalkit.store.manifest import Manifest, fingerprint, new_manifest, planned_keys
 from evalkit.store.origin import Origin
@@ -44,8 +44,9 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
         return st.dictionaries(TEXT, values_of(arguments[1]), max_size=3)
     assert is_dataclass(kind), kind
     hints = get_type_hints(kind)
+    made: Any = kind
     return st.builds(
-        kind, **{field.name: values_of(hints[field.name]) for field in fields(kind) if field.name != "schema"}
+        made, **{field.name: values_of(hints[field.name]) for field in fields(kind) if field.name != "schema"}
     )
 
 
@@ -73,6 +74,7 @@ def a_record(
 ) -> TrialRecord:
     """A record of two model calls, a tool call and a grader."""
     call = ToolCall(id="c1", name="add", input={"x": 1})
+    blocks: tuple[Block, ...] = (call, Text(text=answer))
     asked = [
         Asked(
             turn=turn,
@@ -89,7 +91,7 @@ def a_record(
             at=1.0,
             seconds=0.25,
         )
-        for turn, block in enumerate((call, Text(text=answer)), 1)
+        for turn, block in enumerate(blocks, 1)
     ]
     acted = Acted(turn=1, call=call, result=ToolResult(tool_use_id="c1", content="2"), at=1.0, seconds=0.1)
     checked = Checked(turn=2, stage="grader", kind="equals", verdict="pass", reason="equal", at=2.0, seconds=0.0)

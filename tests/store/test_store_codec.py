@@ -14,7 +14,7 @@ from store_makers import a_record, values_of
 from evalkit.core.errors import StoreError
 from evalkit.core.message import JSON, ToolCall
 from evalkit.core.plan import TrialKey
-from evalkit.core.record import Acted, Event, TrialRecord
+from evalkit.core.record import Acted, Event, Tally, TrialRecord
 from evalkit.store.codec import READERS, decode, encode
 from evalkit.store.redact import Redactor
 
@@ -119,8 +119,8 @@ def test_a_foreign_object_beside_a_surrogate_does_not_stop_the_record() -> None:
 
 @pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan")])
 def test_numbers_that_json_lacks_come_back(number: float) -> None:
-    found = back(replace(a_record(KEY), seconds=number))
-    assert repr(found.seconds) == repr(number)
+    found = back(replace(with_input(number), seconds=number, tally=Tally(usd=number)))
+    assert [repr(one) for one in (found.seconds, found.tally.usd, input_of(found))] == [repr(number)] * 3
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def folder(tmp_path: Path, manifest: Manifest) -> Path:
 
 
 @pytest.fixture
-def killed(tmp_path: Path, manifest: Manifest) -> Iterator[Path]:
+def killed(tmp_path: Path, manifest: Manifest) -> Path:
     """A copy of a run as a killed process leaves it: with a write-ahead log."""
     with RunStore.create(tmp_path / "live", manifest, environ={}) as store:
         play_all(store)
@@ -37,7 +37,7 @@ def killed(tmp_path: Path, manifest: Manifest) -> Iterator[Path]:
         shutil.copytree(tmp_path / "live", tmp_path / "killed")
     (tmp_path / "killed" / f"{database.FILE}-shm").unlink()
     assert (tmp_path / "killed" / f"{database.FILE}-wal").stat().st_size
-    yield tmp_path / "killed"
+    return tmp_path / "killed"
 
 
 def both_ways(folder: Path) -> Iterator[StoreError]:
@@ -52,6 +52,13 @@ def test_a_finished_run_is_one_private_file(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"run.json", "run.lock", database.FILE}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+
+
+def test_reading_leaves_nothing_behind(folder: Path) -> None:
+    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
+    with RunStore.open(folder, write=False) as store:
+        assert len(store.columns()) == 4
+        assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
 
 
 def test_while_it_is_written_everything_is_private_too(store: RunStore) -> None:

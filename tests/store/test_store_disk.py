@@ -61,6 +61,8 @@ server:/home {0}/far nfs4 rw 0 0
 //server/share {0}/with\040blank cifs rw 0 0
 me@host: {0}/far/away/sshfs fuse.sshfs rw 0 0
 tmpfs {0}/far/near tmpfs rw 0 0
+tmpfs {0}/early/near tmpfs rw 0 0
+server:/early {0}/early nfs rw 0 0
 broken
 """
 
@@ -76,6 +78,8 @@ broken
         ("far/away/sshfs/run", "fuse.sshfs"),
         ("far/near/run", None),
         ("far/near/../run", "nfs4"),
+        ("early/near/run", None),
+        ("early/run", "nfs"),
     ],
 )
 def test_network_file_systems_are_known_by_the_longest_mount_point(tmp_path: Path, path: str, kind: str | None) -> None:

@@ -67,7 +67,7 @@ def test_digests_are_read_and_not_computed_anew(tmp_path: Path) -> None:
 
 
 def test_secrets_do_not_reach_it(tmp_path: Path) -> None:
-    secret = "hunter2hunter2"
+    secret = "hunter2hunter2"  # noqa: S105  # it is to be found nowhere
     manifest = a_manifest(
         (a_task(prompt=f"log in with {secret}"),), origin=replace(ORIGIN, command=f"evalkit run --header {secret}")
     )
@@ -76,6 +76,12 @@ def test_secrets_do_not_reach_it(tmp_path: Path) -> None:
     assert seen.origin.command.endswith(MARK)
     assert seen == read(tmp_path)
     assert list(planned_keys(seen)) == list(planned_keys(manifest))
+
+
+def test_a_kind_of_part_is_no_secret(tmp_path: Path) -> None:
+    manifest = a_manifest()
+    assert {"scripted", "react", "full", "equals", "bare"} <= set(manifest.names)
+    assert write(tmp_path, manifest, Redactor.of({"API_KEY_OF": "scripted"}, manifest.names)) == manifest
 
 
 def test_hostile_text_in_a_prompt_is_kept_or_escaped(tmp_path: Path) -> None:
@@ -217,8 +223,15 @@ def test_a_fingerprint_tells_runs_apart_by_names_files_and_seed() -> None:
     assert fingerprint(suites, (a_variant("v1", "edited"), VARIANTS[1]), 0) == mark
     assert fingerprint(suites, VARIANTS, 1) != mark
     assert fingerprint(suites, VARIANTS[:1], 0) != mark
+    assert fingerprint(suites, (), 0) != mark
     assert fingerprint((replace(suites[0], name="x"),), VARIANTS, 0) != mark
     assert fingerprint((replace(suites[0], source="a/s.yaml"),), VARIANTS, 0) != mark
+
+
+def test_a_variant_added_to_a_file_goes_on_in_the_same_folder() -> None:
+    variants = tuple(replace(variant, source="c.yaml") for variant in VARIANTS)
+    assert fingerprint((), variants, 0) == fingerprint((), variants[:1], 0)
+    assert fingerprint((), variants, 0) != fingerprint((), (*variants, replace(VARIANTS[0], source="d.yaml")), 0)
 
 
 def test_a_source_is_the_same_however_it_is_written() -> None:

@@ -193,12 +193,25 @@ def test_an_edited_task_alone_is_run_again_and_its_old_records_are_never_mixed_i
     assert store.bookkeeping().aside == 2
 
 
+def test_records_beyond_the_planned_number_are_set_aside(store: RunStore) -> None:
+    play_all(store)
+    store.update_plan(a_manifest((a_task(trials=1), a_task("t2"))))
+    assert store.columns().index == [1, 1, 2]
+    assert store.bookkeeping().aside == 1
+
+
 def test_an_edited_variant_is_run_again_and_its_old_records_are_set_aside(store: RunStore) -> None:
     play_all(store)
     store.update_plan(on(store, a_task(), a_task("t2"), variants=(a_variant("v1", "edited"),)))
     assert len(store.columns()) == 0
     assert len(play_all(store)) == 4
     assert store.bookkeeping().aside == 4
+
+
+def test_another_seed_is_another_run(store: RunStore) -> None:
+    with pytest.raises(StoreError, match="was run with seed 0, not 1"):
+        store.update_plan(a_manifest(seed=1))
+    assert store.manifest.seed == 0
 
 
 def test_the_new_plan_is_on_the_disk(store: RunStore, tmp_path: Path) -> None:
@@ -227,7 +240,7 @@ def test_names_of_any_text_stay_in_the_plan(tmp_path: Path) -> None:
 
 
 def test_secrets_reach_no_file(tmp_path: Path) -> None:
-    secret = "hunter2hunter2"
+    secret = "hunter2hunter2"  # noqa: S105  # it is to be found nowhere
     run = a_manifest((a_task(prompt=f"use {secret}"),))
     with RunStore.create(tmp_path / "run", run, environ={"API_TOKEN": secret}) as store:
         for key in planned_keys(run):
@@ -235,9 +248,8 @@ def test_secrets_reach_no_file(tmp_path: Path) -> None:
         assert store.record(key.digest).answer == f"it is {MARK}"
         assert store.record(key.digest).error == f"401 for {MARK}"
         assert secret not in repr([store.record(key.digest) for key in planned_keys(run)])
-        store.flush()
-        for path in store.folder.iterdir():
-            assert secret.encode() not in path.read_bytes()
+    for path in store.folder.iterdir():
+        assert secret.encode() not in path.read_bytes()
 
 
 def test_a_trial_without_a_record_is_a_clear_error(store: RunStore) -> None:
@@ -249,12 +261,13 @@ def test_a_trial_without_a_record_is_a_clear_error(store: RunStore) -> None:
 def test_a_store_for_reading_writes_nothing(store: RunStore, manifest: Manifest) -> None:
     key = next(planned_keys(manifest))
     with RunStore.open(store.folder, write=False) as reader:
-        for act in (
+        acts: tuple[Callable[[], None], ...] = (
             lambda: reader.keep(a_record(key)),
             lambda: reader.begin(a_start(manifest, key)),
             lambda: reader.update_plan(manifest),
             reader.flush,
-        ):
+        )
+        for act in acts:
             with pytest.raises(StoreError, match="is open for reading only"):
                 act()
 
@@ -262,7 +275,9 @@ def test_a_store_for_reading_writes_nothing(store: RunStore, manifest: Manifest)
 def test_a_closed_store_says_so(store: RunStore, manifest: Manifest) -> None:
     store.close()
     store.close()
-    for act in (store.done, store.columns, lambda: store.keep(a_record(next(planned_keys(manifest))))):
+    key = next(planned_keys(manifest))
+    acts: tuple[Callable[[], object], ...] = (store.done, store.columns, lambda: store.keep(a_record(key)))
+    for act in acts:
         with pytest.raises(StoreError, match="is closed"):
             act()
     RunStore.open(store.folder, write=True).close()

@@ -75,13 +75,22 @@ class Other:
         self.connection.close()
 
 
-def test_what_comes_together_is_committed_together(writer: Writer, folder: Path) -> None:
+def test_what_comes_within_a_while_is_committed_together(folder: Path) -> None:
+    writer = Writer(impatient(folder), folder / database.FILE, linger=3600)
     for number in range(1, 501):
         writer.add(Entry(begin=(number, f"key {number}", 1, 1.0)))
         writer.add(entry(number))
+    assert (writer.commits, rows(folder)) == (0, [])
     writer.flush()
-    assert len(rows(folder)) == 500
-    assert writer.commits < 50
+    assert (writer.commits, len(rows(folder))) == (1, 500)
+    writer.close()
+
+
+def test_what_waits_is_committed_without_being_asked(writer: Writer, folder: Path) -> None:
+    writer.add(entry(1))
+    with writer._done:
+        assert writer._done.wait_for(lambda: writer._settled == 1, timeout=30)
+    assert len(rows(folder)) == 1
 
 
 def test_flush_commits_at_once_and_only_what_there_is(writer: Writer, folder: Path) -> None:

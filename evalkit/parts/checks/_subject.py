@@ -1,4 +1,7 @@
-"""What a text check looks at: the answer, or a file of the final state."""
+"""What a text check looks at: the agent's answer, or a file that it left.
+
+Invariant: a file is read from the exported copy, inside it and bounded; one that is not there or is no text makes the check fail, not break.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +9,35 @@ from evalkit.core.errors import ToolError
 from evalkit.core.protocols import CheckResult, Evidence
 from evalkit.parts._paths import read
 
-LARGEST = 10_000_000
-SHOWN = 300
+MOST_BYTES = 5_000_000
+SHOWN = 200
 
 
 def subject(evidence: Evidence, file: str | None) -> str | CheckResult:
-    """Give the text, or a fail where the file is not there."""
+    """The text to check; a failed result where there is none."""
     if file is None:
         return evidence.answer
     try:
-        return read(evidence.copy(), file, LARGEST).decode("utf-8", "replace")
+        data = read(evidence.copy(), file, MOST_BYTES + 1)
     except ToolError as error:
-        return CheckResult(verdict="fail", reason=str(error))
+        return CheckResult(verdict="fail", reason=f"{file}: {error}")
+    if len(data) > MOST_BYTES:
+        return CheckResult(verdict="fail", reason=f"{file} has more than {MOST_BYTES:,} bytes")
+    return data.decode("utf-8", "replace")
 
 
-def shown(text: str) -> str:
-    """Shorten a text for a reason."""
-    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
+def passed(reason: str) -> CheckResult:
+    """Make a pass."""
+    return CheckResult(verdict="pass", reason=reason)
 
 
-def decided(passes: bool, *, wanted: str, found: str) -> CheckResult:  # noqa: FBT001  # the one thing that it says
-    """Make a result that says what was expected and what was found."""
-    return CheckResult(verdict="pass" if passes else "fail", reason=f"expected {wanted}, found {found}")
+def failed(*, wanted: str, found: str) -> CheckResult:
+    """Make a fail that says what was expected and what was found."""
+    return CheckResult(verdict="fail", reason=f"expected {wanted}, found {found}")
+
+
+def shown(text: str, most: int = SHOWN) -> str:
+    """Quote a text for a reason, its beginning and end where it is long."""
+    if len(text) <= most:
+        return repr(text)
+    return f"{text[: most // 2]!r} … {text[-most // 2 :]!r} ({len(text)} characters)"

@@ -1,91 +1,136 @@
-"""A program decides: tests, a linter, a type checker, by its exit status."""
+"""A program decides: tests, a linter, a type checker."""
 
 from __future__ import annotations
 
 import re
-import shutil
+import shlex
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
+
+from annotated_types import Ge, Gt, Le
 
 from evalkit.core.errors import GraderBroke
 from evalkit.core.protocols import CheckResult, Evidence
 from evalkit.parts._duration import Duration
+from evalkit.parts._match import PatternError, compiled_pattern, search
 from evalkit.parts._process import Finished, Limits, end_all, run, surroundings
+from evalkit.parts.checks._junit import missing
+from evalkit.parts.checks._restore import CONFIGURATIONS, restore, unsteer
 
 CANNOT_START = (126, 127)
-SHOWN = 4000
+SHOWN = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """Passes where `run`, a shell command in a copy of the final state, ends with `expect_exit`.
+    """Passes where `run`, a shell command in a copy of the final state, ends with the status `expect_exit`.
 
-    `files` are files or folders beside the suite that are laid over the copy first: what an agent did to its tests counts for
-    nothing. `expect_output` is a pattern that the output must match as well: positive evidence, where an exit status alone
-    could be had by leaving early. A program that hangs or cannot be started is a broken grader.
+    `files` are files of the suite, or folders whose contents count, that are laid over the copy first: what an agent did to its tests is
+    undone. `expect_output` is a pattern that the output has to match too. `expect_tests` are ids of pytest
+    (`tests/test_a.py::test_b`) that its own record has to show as passed; conftest.py and pytest.ini then come from `files` or not at all.
+    Both are positive evidence, where a status of 0 alone can be had by leaving early.
+
+    A command that cannot be started breaks the check, and so does one that does not end within `timeout`, unless `on_timeout` says
+    that it fails.
     """
 
-    run: str
-    files: tuple[str, ...] = ()
-    expect_exit: int = 0
-    expect_output: str | None = None
-    timeout: Duration = 60.0
     FILES: ClassVar[tuple[str, ...]] = ("files",)
     COST: ClassVar[int] = 5
 
+    run: str
+    files: tuple[str, ...] = ()
+    expect_exit: Annotated[int, Ge(0), Le(255)] = 0
+    expect_output: str | None = None
+    expect_tests: tuple[str, ...] = ()
+    timeout: Annotated[Duration, Gt(0)] = 60.0
+    on_timeout: Literal["error", "fail"] = "error"
+    memory_mb: Annotated[int, Gt(0)] = 4000
+
     def __post_init__(self) -> None:
-        """Refuse a pattern that does not compile and a deadline of nothing."""
-        if self.timeout <= 0:
-            raise ValueError("timeout must be above 0")
+        """Refuse an empty command, a pattern that is none, and ids that name no test."""
+        if not self.run.strip() or "\0" in self.run:
+            raise ValueError("run is empty, or holds a NUL")
         try:
-            re.compile(self.expect_output or "")
+            compiled_pattern(self.expect_output or "")
         except re.error as error:
-            raise ValueError(f"expect_output does not compile: {error}") from error
+            raise ValueError(f"expect_output is no regular expression of Python: {error}") from None
+        for test in self.expect_tests:
+            if "::" not in test:
+                raise ValueError(f"expect_tests: {test!r} names no test: write tests/test_a.py::test_b")
 
     def judge(self, evidence: Evidence) -> CheckResult:
-        """Lay the files over a copy and run."""
-        folder = evidence.copy()
-        for name in self.files:
-            lay_over(Path(evidence.task.base) / name, folder)
-        variables = surroundings(folder, folder, {"PYTHONDONTWRITEBYTECODE": "1"})
+        """Restore, run, and look at what came of it."""
+        folder = evidence.copy().resolve()
+        with tempfile.TemporaryDirectory(prefix="evalkit-grader-") as made:
+            private = Path(made).resolve()
+            if self.expect_tests:
+                unsteer(folder)
+            restored = restore(Path(evidence.task.base), self.files, folder)
+            extra = {"PYTHONDONTWRITEBYTECODE": "1"}
+            if self.expect_tests:
+                extra["PYTEST_ADDOPTS"] = _options(folder, private, restored)
+            finished = self._run(folder, private, extra)
+            lacking = missing(private / "junit.xml", self.expect_tests) if self.expect_tests else ""
+        return self._decide(finished, lacking)
+
+    def _run(self, folder: Path, private: Path, extra: dict[str, str]) -> Finished:
+        """Run the command, and end all that it started."""
+        home = private / "home"
+        home.mkdir()
+        variables = surroundings(home, home, extra)
+        limits = Limits(seconds=self.timeout, memory=self.memory_mb * 1_000_000)
         try:
-            words = ["/bin/sh", "-c", self.run]
-            finished = run(words, folder=folder, variables=variables, limits=Limits(seconds=self.timeout))
+            return run(("/bin/sh", "-c", self.run), folder=folder, variables=variables, limits=limits)
         except OSError as error:
             raise GraderBroke(f"{self.run}: cannot be started: {error}") from error
         finally:
-            end_all(folder)
-        return self._decide(finished)
+            end_all(home, folder)
 
-    def _decide(self, finished: Finished) -> CheckResult:
-        """Say what came of it; the end of the output is the reason."""
+    def _decide(self, finished: Finished, lacking: str) -> CheckResult:
+        """Say what came of it; the end of the output goes with it."""
         tail = finished.text[-SHOWN:].strip()
-        if finished.ended != "itself":
-            why = f"did not end within {self.timeout:g} s" if finished.ended == "time" else "wrote without end"
-            raise GraderBroke(f"{self.run}: {why}\n{tail}")
-        if finished.code in CANNOT_START and self.expect_exit not in CANNOT_START:
-            raise GraderBroke(f"{self.run}: cannot be started (exit {finished.code})\n{tail}")
+        wrong = self._fault(finished, lacking)
+        if finished.ended == "time" and self.on_timeout == "error":
+            raise GraderBroke(f"{self.run}: {wrong}\n{tail}")
+        if finished.code in CANNOT_START and finished.code != self.expect_exit:
+            raise GraderBroke(f"{self.run}: cannot be started (exit status {finished.code})\n{tail}")
+        if wrong:
+            return CheckResult(verdict="fail", reason=f"{self.run}: {wrong}\n{tail}")
+        return CheckResult(verdict="pass", reason=f"{self.run}: exit status {finished.code}")
+
+    def _fault(self, finished: Finished, lacking: str) -> str:
+        """Say what is wrong; empty where nothing is."""
+        if finished.ended == "time":
+            return f"did not end within {self.timeout:g} seconds"
+        if finished.ended == "output":
+            return f"wrote more than {len(finished.output):,} bytes and was ended"
         if finished.code != self.expect_exit:
-            reason = f"{self.run}: exit {finished.code}, expected {self.expect_exit}\n{tail}"
-            return CheckResult(verdict="fail", reason=reason)
-        if self.expect_output is not None and not re.search(self.expect_output, finished.text):
-            reason = f"{self.run}: exit {finished.code}, but no output matches {self.expect_output!r}\n{tail}"
-            return CheckResult(verdict="fail", reason=reason)
-        return CheckResult(verdict="pass", reason=f"{self.run}: exit {finished.code}")
+            status = f"exit status {finished.code}" if finished.code >= 0 else f"signal {-finished.code}"
+            return f"expected exit status {self.expect_exit}, found {status}"
+        if lacking:
+            return f"expected {len(self.expect_tests)} tests to pass, found {lacking}"
+        if self.expect_output is not None and not self._matches(finished.text):
+            return f"expected output that matches {self.expect_output!r}, found none"
+        return ""
+
+    def _matches(self, output: str) -> bool:
+        """Look for the pattern in the output."""
+        try:
+            return bool(search(self.expect_output or "", [("", output)]))
+        except PatternError as error:
+            raise GraderBroke(f"expect_output: {error}") from error
 
 
-def lay_over(source: Path, folder: Path) -> None:
-    """Copy a file, or what a folder holds, over a folder; what stood there in its place is gone, links included."""
-    for path in [source] if source.is_file() else sorted(source.rglob("*")):
-        target = folder / (path.name if source.is_file() else path.relative_to(source))
-        if "__pycache__" in path.parts:
-            continue
-        if target.is_symlink() or (target.is_file() and path.is_dir()):
-            target.unlink()
-        if path.is_dir():
-            target.mkdir(parents=True, exist_ok=True)
-        else:
-            if target.is_dir():
-                shutil.rmtree(target)
-            shutil.copyfile(path, target)
+def _options(folder: Path, private: Path, restored: tuple[str, ...]) -> str:
+    """What pytest is told beside the command: where to keep its record, and to take its settings from the suite or from nowhere."""
+    own = next((folder / name for name in CONFIGURATIONS if name in restored), private / "pytest.ini")
+    if own.parent == private:
+        own.write_text("[pytest]\n", encoding="utf-8")
+    words = (
+        f"-c {shlex.quote(str(own))} --rootdir={shlex.quote(str(folder))} --confcutdir={shlex.quote(str(folder))}",
+        f"--junitxml={shlex.quote(str(private / 'junit.xml'))} -o junit_family=xunit2 -o junit_logging=no",
+        "-p no:cacheprovider",
+    )
+    return " ".join(words)

@@ -1,4 +1,4 @@
-"""The text holds these words, or does not hold those."""
+"""The answer, or a file, holds given texts and does not hold others."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evalkit.core.protocols import CheckResult, Evidence
-from evalkit.parts.checks._subject import decided, shown, subject
+from evalkit.parts.checks._subject import failed, passed, shown, subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contains:
-    """Passes where the answer, or `file`, holds `text`, `all` of, at least one of `any` and `none` of some texts."""
+    """Passes where `text` and each text of `all` is there, at least one of `any`, and none of `none`.
+
+    Upper and lower case count only where it is `case_sensitive`.
+    `file` looks at a file that the agent left instead of its answer.
+    """
 
     text: str | None = None
     all: tuple[str, ...] = ()
@@ -22,28 +26,30 @@ class Contains:
     COST: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        """Refuse a check that could not fail."""
-        if self.text is None and not (self.all or self.any or self.none):
-            raise ValueError("give text, all, any or none: a check without any of them could not fail")
-        if "" in (self.text, *self.all, *self.any, *self.none):
-            raise ValueError("an empty text is held by every text")
+        """Refuse a check that any text would pass."""
+        texts = (*(() if self.text is None else (self.text,)), *self.all, *self.any, *self.none)
+        if not texts:
+            raise ValueError("contains wants a text to look for: give text, all, any or none")
+        if "" in texts:
+            raise ValueError("contains has an empty text, which every text contains")
 
     def judge(self, evidence: Evidence) -> CheckResult:
-        """Look for each text."""
+        """Look for the texts."""
         found = subject(evidence, self.file)
         if isinstance(found, CheckResult):
             return found
-        wanted = (*((self.text,) if self.text is not None else ()), *self.all)
-        for text in wanted:
-            if not self._holds(found, text):
-                return decided(False, wanted=f"a text with {shown(text)}", found=shown(found))
-        if self.any and not [text for text in self.any if self._holds(found, text)]:
-            return decided(False, wanted=f"a text with one of {list(self.any)}", found=shown(found))
+        held = self._plain(found)
+        needed = self.all if self.text is None else (self.text, *self.all)
+        for text in needed:
+            if self._plain(text) not in held:
+                return failed(wanted=f"a text with {shown(text)}", found=shown(found))
+        if self.any and not [text for text in self.any if self._plain(text) in held]:
+            return failed(wanted=f"a text with one of {', '.join(map(shown, self.any))}", found=shown(found))
         for text in self.none:
-            if self._holds(found, text):
-                return decided(False, wanted=f"a text without {shown(text)}", found=shown(found))
-        return CheckResult(verdict="pass", reason="holds what it should, and nothing that it should not")
+            if self._plain(text) in held:
+                return failed(wanted=f"a text without {shown(text)}", found=shown(found))
+        return passed("it holds what it should, and nothing that it should not")
 
-    def _holds(self, found: str, text: str) -> bool:
-        """True where a text stands in another."""
-        return text in found if self.case_sensitive else text.casefold() in found.casefold()
+    def _plain(self, text: str) -> str:
+        """Take off what does not count."""
+        return text if self.case_sensitive else text.casefold()

@@ -1,4 +1,4 @@
-"""The text is exactly this."""
+"""The answer, or a file, is a given text."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evalkit.core.protocols import CheckResult, Evidence
-from evalkit.parts.checks._subject import decided, shown, subject
+from evalkit.parts.checks._subject import failed, passed, shown, subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equals:
-    """Passes where the answer, or `file`, is `text`; blanks around both count only with `strip` false."""
+    """Passes where the text is `text`: blanks around it count not (`strip`), upper and lower case do (`case_sensitive`).
+
+    `file` looks at a file that the agent left instead of its answer.
+    """
 
     text: str
     file: str | None = None
-    strip: bool = True
     case_sensitive: bool = True
+    strip: bool = True
     COST: ClassVar[int] = 1
 
     def judge(self, evidence: Evidence) -> CheckResult:
@@ -24,9 +27,11 @@ class Equals:
         found = subject(evidence, self.file)
         if isinstance(found, CheckResult):
             return found
-        return decided(self._plain(found) == self._plain(self.text), wanted=shown(self.text), found=shown(found))
+        if self._plain(found) == self._plain(self.text):
+            return passed("equal")
+        return failed(wanted=shown(self.text), found=shown(found))
 
     def _plain(self, text: str) -> str:
-        """A text as it is compared."""
+        """Take off what does not count."""
         text = text.strip() if self.strip else text
         return text if self.case_sensitive else text.casefold()

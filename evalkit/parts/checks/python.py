@@ -1,33 +1,48 @@
-"""A Python function decides."""
+"""A function of the suite decides."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from evalkit.core.errors import GraderBroke
 from evalkit.core.protocols import CheckResult, Evidence
 from evalkit.parts._function import load_function
+from evalkit.parts.checks._subject import shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Python:
-    """Passes where `function`, given the evidence, says so: with True or False, a pair of that and a reason, or a `CheckResult`."""
+    """Asks `function`, written `file.py:name` (relative to the suite) or `module:name`, with the evidence as its argument.
 
-    function: str
+    It gives true or false, a pair of that and a reason, or a `CheckResult`. Anything else, and anything that it raises, breaks the
+    check: the trial is then an error, neither a pass nor a failure. It runs in the runner's own process.
+    """
+
     FUNCTIONS: ClassVar[tuple[str, ...]] = ("function",)
     COST: ClassVar[int] = 4
 
+    function: str
+
+    def __post_init__(self) -> None:
+        """Refuse what names no function."""
+        if ":" not in self.function:
+            raise ValueError(f"function {self.function!r} names none: write file.py:name, or module:name")
+
     def judge(self, evidence: Evidence) -> CheckResult:
-        """Ask it; anything else than an answer is a broken grader, and so is an exception."""
-        answer = load_function(self.function, Path(evidence.task.base))(evidence)
-        if isinstance(answer, CheckResult):
+        """Ask the function."""
+        answer = load_function(self.function, evidence.task.base)(evidence)
+        if isinstance(answer, CheckResult) and answer.verdict in ("pass", "fail", "unknown"):
             return answer
         if isinstance(answer, bool):
             return CheckResult(verdict="pass" if answer else "fail", reason=f"{self.function} said {answer}")
-        if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], bool):
-            return CheckResult(verdict="pass" if answer[0] else "fail", reason=str(answer[1]))
+        if (
+            isinstance(answer, tuple)
+            and len(answer) == 2
+            and isinstance(answer[0], bool)
+            and isinstance(answer[1], str)
+        ):
+            return CheckResult(verdict="pass" if answer[0] else "fail", reason=answer[1][:2000])
         raise GraderBroke(
-            f"{self.function} gave {answer!r}, which is no answer: give True or False, with a reason if you like"
+            f"{self.function} gave {shown(repr(answer))}; it has to give true or false, a pair of that and a reason, or a CheckResult"
         )

@@ -1,23 +1,25 @@
-"""The text matches a pattern."""
+"""The answer, or a file, matches a regular expression."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
+from evalkit.core.errors import GraderBroke
 from evalkit.core.protocols import CheckResult, Evidence
-from evalkit.parts.checks._subject import decided, shown, subject
+from evalkit.parts._match import PatternError, compiled_pattern, search
+from evalkit.parts.checks._subject import failed, passed, shown, subject
 
-SEARCHED = 100_000
+LONGEST = 200_000
+"""Characters that are looked at; what a longer text holds beyond them is not found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regex:
-    """Passes where `pattern` is found in the answer, or in `file`; `whole` wants it to be all of the text.
+    """Passes where `pattern` (Python's) is found in the text; with `whole` it has to be all of it, blanks around it left out.
 
-    Of a text longer than 100,000 characters only so much is searched.
+    `file` looks at a file that the agent left instead of its answer. A pattern that takes longer than ten seconds breaks the check.
     """
 
     pattern: str
@@ -27,24 +29,22 @@ class Regex:
     COST: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        """Refuse a pattern that does not compile."""
+        """Refuse what is no pattern."""
         try:
-            re.compile(self.pattern)
+            compiled_pattern(self.pattern)
         except re.error as error:
-            raise ValueError(f"pattern does not compile: {error}") from error
+            raise ValueError(f"pattern {self.pattern!r} is no regular expression of Python: {error}") from None
 
     def judge(self, evidence: Evidence) -> CheckResult:
         """Search."""
         found = subject(evidence, self.file)
         if isinstance(found, CheckResult):
             return found
-        compiled = _compiled(self.pattern, self.case_sensitive)
-        text = found.strip()[:SEARCHED]
-        match = compiled.fullmatch(text) if self.whole else compiled.search(text)
-        return decided(match is not None, wanted=f"a match of {shown(self.pattern)}", found=shown(found))
-
-
-@lru_cache(maxsize=512)
-def _compiled(pattern: str, case_sensitive: bool) -> re.Pattern[str]:  # noqa: FBT001  # a part of the cache's key
-    """Compile once."""
-    return re.compile(pattern, 0 if case_sensitive else re.IGNORECASE)
+        flags = 0 if self.case_sensitive else int(re.IGNORECASE)
+        try:
+            matches = search(self.pattern, [("", found.strip()[:LONGEST])], flags=flags, whole=self.whole)
+        except PatternError as error:
+            raise GraderBroke(str(error)) from error
+        if matches:
+            return passed("matches")
+        return failed(wanted=f"a match of {shown(self.pattern)}", found=shown(found))

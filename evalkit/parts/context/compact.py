@@ -7,7 +7,7 @@ detail costs more than a redundant one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from evalkit.core.message import Message, size
 from evalkit.core.protocols import History, MemoRequest
@@ -27,7 +27,7 @@ class Compact:
     """Sum up the oldest `oldest` share of the exchanges once the prompt passes `at` of the model's window.
 
     `style` `reinitialise` sums up everything instead and starts again from the summary plus what was last read of or written
-    to the `files` files touched last. `tokens` bounds a summary. It works on the transcript, so it comes first in `context`.
+    to the `files` files touched last. `tokens` bounds a summary.
     """
 
     at: float = 0.5
@@ -35,6 +35,7 @@ class Compact:
     style: Literal["oldest", "reinitialise"] = "oldest"
     files: int = 5
     tokens: int = 2000
+    WANTS_WINDOW: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse shares outside of 0 to 1."""

@@ -1,157 +1,172 @@
-"""A SQLite database, fresh for each trial: the world of tools that look up and change records.
+"""A small SQLite database, fresh for each trial, in memory until a grader wants its file.
 
-Invariant: each trial works on a copy of its own of the same built template; statements can reach nothing but that file.
+Invariant: every trial starts from the same bytes, built once from the schema and the rows. Statements of a trial reach this database
+alone: no other file, no setting, no extension, and for a bounded time.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
-import threading
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from threading import RLock
+from typing import Annotated, ClassVar
 
-from evalkit.core.errors import ConfigurationError, MalformedArgs, ToolFailed
+from annotated_types import Gt
+
+from evalkit.core.errors import ConfigurationError, MalformedArgs
 from evalkit.core.message import JSON, ToolCall, ToolSpec
-from evalkit.core.plan import digest
 from evalkit.core.protocols import Ground
-from evalkit.parts._sql import FILE, Row
+from evalkit.parts._duration import Duration
+from evalkit.parts._sql import FILE, Answer
+from evalkit.parts.environments._sqlite import Guarded, connect, quoted
 
-SECONDS = 5.0
-STEPS = 10_000
-MOST_ROWS = 1000
-FORBIDDEN = {getattr(sqlite3, name) for name in ("SQLITE_ATTACH", "SQLITE_DETACH", "SQLITE_PRAGMA")}
-FUNCTIONS = ("load_extension", "readfile", "writefile", "edit", "fts3_tokenizer")
+BUILT = 512
+
+Cell = str | int | float | bool | None
+Row = tuple[Cell, ...] | dict[str, Cell]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
-    """A database made by the script `schema` (a path) or `sql` (its text), with `rows` of tables added."""
+    """An environment of tables; the suite declares the tools that use it.
+
+    `schema` is a file of SQL, `sql` the same written in the suite, `rows` are put into the tables after both: a row is a list in the
+    order of the columns, or a mapping of columns. `timeout` ends statements that take longer.
+    """
+
+    FILES: ClassVar[tuple[str, ...]] = ("schema",)
 
     schema: str | None = None
     sql: str = ""
-    rows: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
-    FILES: ClassVar[tuple[str, ...]] = ("schema",)
+    rows: dict[str, tuple[Row, ...]] = field(default_factory=dict)
+    timeout: Annotated[Duration, Gt(0)] = 5.0
 
     def __post_init__(self) -> None:
-        """Refuse a database of nothing."""
-        if self.schema is None and not self.sql:
-            raise ValueError("give schema, the path of an SQL script, or sql, its text")
+        """Refuse a database without tables."""
+        if self.schema is None and not self.sql.strip():
+            raise ValueError(
+                "a database wants its tables: give schema: FILE.sql, or sql: with the statements themselves"
+            )
 
     def open(self, ground: Ground) -> DatabaseWorld:
-        """Make a fresh database."""
-        return DatabaseWorld(self._template(ground.base))
-
-    def _template(self, base: Path) -> bytes:
-        """The built database as bytes, built once."""
-        script = (base / self.schema).read_text(encoding="utf-8") if self.schema else ""
-        rows = tuple((table, tuple(tuple(row.items()) for row in given)) for table, given in self.rows.items())
-        return _built(script + "\n" + self.sql, rows)
+        """Start from the built bytes."""
+        return DatabaseWorld(Guarded(template(self, ground.base), self.timeout))
 
 
-@lru_cache(maxsize=64)
-def _built(script: str, rows: tuple[tuple[str, tuple[tuple[tuple[str, Any], ...], ...]], ...]) -> bytes:
-    """Run the script and insert the rows; raises `ConfigurationError` with the database's own words."""
-    connection = sqlite3.connect(":memory:")
-    try:
-        connection.executescript(script)
-        for table, given in rows:
-            for row in given:
-                columns = ", ".join(_quoted(name) for name, _ in row)
-                marks = ", ".join("?" for _ in row)
-                statement = f"insert into {_quoted(table)} ({columns}) values ({marks})"  # noqa: S608  # names are quoted
-                connection.execute(statement, [value for _, value in row])
-        connection.commit()
-        return bytes(connection.serialize())
-    except sqlite3.Error as error:
-        raise ConfigurationError.of("environment database", f"cannot be built: {error}") from error
-    finally:
-        connection.close()
-
-
-def _quoted(name: str) -> str:
-    """Quote a name for SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
+@dataclass(slots=True)
 class DatabaseWorld:
-    """One trial's database; its tools are the suite's. It lives in memory until it is exported."""
+    """The database of one trial; after `close` its last state stays as bytes."""
 
-    def __init__(self, template: bytes) -> None:
-        """Begin with a copy of the template."""
-        self._lock = threading.Lock()
-        self._connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-        self._connection.deserialize(template)
-        self._connection.set_authorizer(_allowed)
-        self._deadline = 0.0
-        self._connection.set_progress_handler(lambda: time.monotonic() > self._deadline, STEPS)
-        self._final: bytes | None = None
+    guarded: Guarded
 
     def tools(self) -> tuple[ToolSpec, ...]:
-        """None of its own."""
+        """None: the suite's own tools use it."""
         return ()
 
     def call(self, call: ToolCall) -> str:
-        """Refuse: tools come from the suite."""
+        """Refuse: the database offers no tool by itself."""
         raise MalformedArgs(f"there is no tool named {call.name!r}")
 
-    def execute(self, statements: Sequence[str], parameters: Mapping[str, Any]) -> tuple[list[Row], int]:
-        """Run statements in one transaction; all of them or none take effect."""
-        with self._lock:
-            self._deadline = time.monotonic() + SECONDS
-            before = self._connection.total_changes
-            try:
-                self._connection.execute("begin")
-                rows: list[Row] = []
-                for statement in statements:
-                    cursor = self._connection.execute(statement, dict(parameters))
-                    names = [column[0] for column in cursor.description or ()]
-                    rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchmany(MOST_ROWS)]
-                self._connection.execute("commit")
-            except (sqlite3.Error, OverflowError) as error:
-                if self._connection.in_transaction:
-                    self._connection.execute("rollback")
-                raise ToolFailed(f"database: {error}") from error
-            return rows, self._connection.total_changes - before
+    def execute(
+        self,
+        *statements: str,
+        parameters: Mapping[str, JSON] | None = None,
+        write: bool = False,
+        unchanged: str | None = None,
+    ) -> Answer:
+        """Run statements in one transaction (`parts._sql.SupportsSql`)."""
+        return self.guarded.execute(statements, parameters or {}, write=write, unchanged=unchanged)
 
     def state(self) -> JSON:
-        """A digest of the whole content."""
-        return digest(_dump(self._content()))
+        """Each table by the number of its rows and a digest of their values, in whatever order they lie."""
+        return contents(self.guarded.bytes())
 
     def close(self) -> None:
-        """Keep the final content and let go of the database."""
-        if self._final is None:
-            self._final = self._content()
-            self._connection.close()
+        """Take no more statements."""
+        self.guarded.close()
 
     def export(self, into: Path) -> None:
         """Write the database as a file."""
-        (into / FILE).write_bytes(self._content())
-
-    def _content(self) -> bytes:
-        """The database as bytes."""
-        if self._final is not None:
-            return self._final
-        with self._lock:
-            return bytes(self._connection.serialize())
+        (into / FILE).write_bytes(self.guarded.bytes())
 
 
-def _dump(content: bytes) -> list[str]:
-    """The content as SQL, the same for equal contents."""
-    connection = sqlite3.connect(":memory:")
+def contents(data: bytes) -> dict[str, JSON]:
+    """Tell a database's tables by what they hold."""
+    connection = connect(data)
     try:
-        connection.deserialize(content)
-        return list(connection.iterdump())
+        listed = connection.execute("select name, sql from sqlite_schema order by name, type").fetchall()
+        tables = connection.execute("select name from sqlite_schema where type = 'table' order by name").fetchall()
+        told: dict[str, JSON] = {"schema": _hash(listed)}
+        told["tables"] = {
+            name: _table(connection.execute(f"select * from {quoted(name)}").fetchall())  # noqa: S608  # the name is quoted
+            for (name,) in tables
+        }
+    finally:
+        connection.close()
+    return told
+
+
+def _table(rows: list[tuple[object, ...]]) -> dict[str, JSON]:
+    """Tell one table."""
+    return {"rows": len(rows), "sha256": _hash(sorted(map(repr, rows)))}
+
+
+def _hash(value: object) -> str:
+    """Hash what a value looks like."""
+    return hashlib.sha256(repr(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+_built: dict[tuple[int, Path], tuple[Database, bytes]] = {}
+_lock = RLock()
+
+
+def template(part: Database, base: Path) -> bytes:
+    """The bytes that a part's databases start from, built once; raises `ConfigurationError` where its SQL or rows are wrong.
+
+    The part is kept beside its bytes, so that its number stays its own.
+    """
+    key = (id(part), base)
+    found = _built.get(key)
+    if found is None:
+        with _lock:
+            if len(_built) >= BUILT:
+                _built.clear()
+            found = _built[key] = (part, _build(part, base))
+    return found[1]
+
+
+def _build(part: Database, base: Path) -> bytes:
+    """Build a database from its schema and rows."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    place = "database: schema"
+    try:
+        if part.schema is not None:
+            place = f"database: {part.schema}"
+            connection.executescript((base / part.schema).read_text(encoding="utf-8"))
+        place = "database: sql"
+        connection.executescript(part.sql)
+        for table, rows in part.rows.items():
+            for number, row in enumerate(rows, 1):
+                place = f"database: rows of {table}, row {number}"
+                _insert(connection, table, row)
+        place = "database: rows"
+        broken = connection.execute("pragma foreign_key_check").fetchone()
+        if broken is not None:
+            raise ConfigurationError.of(place, f"a row of {broken[0]} points to a row of {broken[2]} that is not there")
+        connection.execute("vacuum")
+        return connection.serialize()
+    except (sqlite3.Error, OSError, UnicodeError, OverflowError) as error:
+        raise ConfigurationError.of(place, str(error)) from error
     finally:
         connection.close()
 
 
-def _allowed(action: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> int:
-    """Deny what reaches beyond the one database."""
-    del first, database, trigger
-    if action in FORBIDDEN or (action == sqlite3.SQLITE_FUNCTION and second in FUNCTIONS):
-        return sqlite3.SQLITE_DENY
-    return sqlite3.SQLITE_OK
+def _insert(connection: sqlite3.Connection, table: str, row: Row) -> None:
+    """Put one row into a table."""
+    columns = f" ({', '.join(map(quoted, row))})" if isinstance(row, dict) else ""
+    values = tuple(row.values()) if isinstance(row, dict) else row
+    marks = ", ".join("?" * len(values))
+    connection.execute(f"insert into {quoted(table)}{columns} values ({marks})", values)  # noqa: S608  # all names are quoted

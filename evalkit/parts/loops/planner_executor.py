@@ -54,7 +54,7 @@ class Executor:
     about: str = "does any subtask"
     system: str | None = None
     caps: Caps = Caps(turns=8)
-    context: tuple[Spec, ...] | None = None
+    context: Spec | None = None
     attempts: int = 1
 
 

@@ -19,6 +19,7 @@ from evalkit.core.errors import ProviderError
 from evalkit.core.message import JSON, Price, Reply, Request, ToolSpec
 from evalkit.core.plan import Trial
 from evalkit.core.record import Nature
+from evalkit.parts._duration import Duration
 from evalkit.parts.providers._api_access import (
     ENVIRONMENT,
     NO_KEY,
@@ -69,7 +70,8 @@ class Anthropic:
     own. `thinking` is sent as it is. `sampling` is sent beside the request for peers that still take such fields
     (`temperature`, `top_p`); the API itself has done away with them. `cache` lets the API cache the prompt up to its last
     block: cheaper over many turns, but what a trial costs then hangs on what ran before it. `usd_price` goes before the
-    list price; a peer on this machine wants one of zeros. So does `context_window`, in tokens, before the known model's. `timeout` is seconds without a byte of an answer.
+    list price; a peer on this machine wants one of zeros. `context_window`, in tokens, goes before the known model's.
+    `timeout` is how long the other side may be silent.
     `identify` names trial and call to the server, which a simulating one needs.
     """
 
@@ -81,7 +83,7 @@ class Anthropic:
     cache: bool = False
     usd_price: Price | None = None
     context_window: int | None = None
-    timeout: float = 600.0
+    timeout: Duration = 600.0
     identify: bool = False
     nature: ClassVar[Nature] = "live"
 
@@ -92,7 +94,7 @@ class Anthropic:
         if self.base_url is not None and (wrong := address_fault(self.base_url)):
             raise ValueError(f"base_url {wrong}")
         if not 0.0 < self.timeout < float("inf"):
-            raise ValueError(f"timeout is {self.timeout}: it must be a number of seconds above 0")
+            raise ValueError(f"timeout is {self.timeout}: it must be more than 0 seconds")
         if taken := _OWN_FIELDS & set(self.sampling or ()):
             raise ValueError(f"sampling holds {', '.join(sorted(taken))}: that is set elsewhere and not for sampling")
 

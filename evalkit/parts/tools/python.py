@@ -1,84 +1,73 @@
-"""A tool made of a Python function: its parameters and their types are the tool's."""
+"""A tool made of a Python function: its parameters are the tool's arguments.
+
+Invariant: the function runs in the runner's own process. It is the suite's, as trusted as evalkit itself; what it is given by a model
+is checked against its type hints first.
+"""
 
 from __future__ import annotations
 
-import inspect
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, get_type_hints
+from typing import ClassVar
 
-from pydantic import TypeAdapter
+from pydantic import ValidationError
 
+from evalkit.core.errors import MalformedArgs
 from evalkit.core.message import JSON, ToolSpec
 from evalkit.core.protocols import Environment
-from evalkit.parts._function import load_function
-
-WORLD = "world"
+from evalkit.parts.tools._params import Params, check, schema, with_defaults
+from evalkit.parts.tools._signature import WORLD, signature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Python:
-    """A tool that calls `function` with the arguments by name; a parameter `world` gets the environment.
+    """A tool that calls `function`, written `file.py:name` (relative to the suite) or `module:name`.
 
-    `name` and `description` are the function's own where they are not given; so are `params`, a JSON Schema for each.
+    `name` and `description` are the function's own name and docstring where they are not given. `params` are derived from its type
+    hints where they are not given. A parameter named `world` gets the environment and is not shown to the model. What the
+    function gives is shown as it is if it is text, else as JSON; what it raises goes to the model.
     """
+
+    FUNCTIONS: ClassVar[tuple[str, ...]] = ("function",)
 
     function: str
     name: str | None = None
     description: str | None = None
-    params: Mapping[str, Mapping[str, JSON]] | None = None
+    params: Params | None = None
     writes: bool = False
     critical: bool = False
-    FUNCTIONS: ClassVar[tuple[str, ...]] = ("function",)
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that are no JSON Schema."""
+        if ":" not in self.function:
+            raise ValueError(f"function {self.function!r} names none: write file.py:name, or module:name")
+        check(self.params or {})
+        if self.critical and not self.writes:
+            raise ValueError("critical marks a write that must not fail: add writes: true")
 
     def spec(self, base: Path) -> ToolSpec:
-        """Made from the function's signature and docstring where the suite does not say."""
-        function = load_function(self.function, base)
+        """What the model is told; raises `ConfigurationError` where the function cannot be a tool."""
+        known = signature(self.function, base)
         return ToolSpec(
-            name=self.name or self.function.rpartition(":")[2],
-            description=self.description or inspect.getdoc(function) or "",
-            input_schema=_own(function) if self.params is None else _given(self.params),
+            name=self.name or self.function.rpartition(":")[2].rpartition(".")[2],
+            description=self.description or known.description,
+            input_schema=known.schema if self.params is None else schema(self.params),
             writes=self.writes,
             critical=self.critical,
         )
 
     def use(self, arguments: Mapping[str, JSON], world: Environment, base: Path) -> str:
-        """Call the function; what is no text is written as JSON. Its exceptions are its own."""
-        function = load_function(self.function, base)
-        extra = {WORLD: world} if _takes_world(function) else {}
-        answer = function(**arguments, **extra)
-        return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False, default=str)
-
-
-@lru_cache(maxsize=256)
-def _takes_world(function: Callable[..., Any]) -> bool:
-    """True where a function wants to see the environment."""
-    return WORLD in inspect.signature(function).parameters
-
-
-@lru_cache(maxsize=256)
-def _own(function: Callable[..., Any]) -> dict[str, JSON]:
-    """The schema of a function's parameters by their type hints; a parameter without one takes anything."""
-    properties: dict[str, JSON] = {}
-    required = []
-    hints = get_type_hints(function)
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name == WORLD:
-            continue
-        properties[name] = TypeAdapter(hints[name]).json_schema() if name in hints else {}
-        if parameter.default is inspect.Parameter.empty:
-            required.append(name)
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-def _given(params: Mapping[str, Mapping[str, JSON]]) -> dict[str, JSON]:
-    """The schema of parameters that the suite describes."""
-    return {
-        "type": "object",
-        "properties": {name: dict(schema) for name, schema in params.items()},
-        "required": list(params),
-        "additionalProperties": False,
-    }
+        """Call the function."""
+        known = signature(self.function, base)
+        if self.params is not None:
+            given = with_defaults(self.params, arguments)
+        else:
+            try:
+                given = known.convert(arguments)
+            except ValidationError as error:
+                faults = (f"- {'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+                raise MalformedArgs("\n".join(("invalid arguments:", *faults))) from None
+        if known.takes_world:
+            given = {**given, WORLD: world}
+        return known.text(known.function(**given))

@@ -72,15 +72,13 @@
   const close = (button) => {
     button.closest("tr").nextElementSibling.remove();
     button.setAttribute("aria-expanded", "false");
-    button.textContent = "Read";
   };
 
   const open = async (row, button) => {
     button.setAttribute("aria-expanded", "true");
-    button.textContent = "Close";
     const holder = element("tr", "story-row");
     const cell = element("td");
-    cell.colSpan = 10;
+    cell.colSpan = 9;
     holder.append(cell);
     button.closest("tr").after(holder);
     try {
@@ -92,29 +90,33 @@
     }
   };
 
+  // The name of a trial's task; it opens the trace where the page holds it.
+  const opener = (row) => {
+    const cell = element("th");
+    cell.scope = "row";
+    const name = index.tasks[index.task[row]][1];
+    if (index.block[row] < 0) {
+      cell.append(name, element("small", "", "trace left out"));
+      return cell;
+    }
+    const button = element("button", "read", name);
+    button.type = "button";
+    button.setAttribute("aria-expanded", "false");
+    button.setAttribute("aria-label", `Trace of ${name}, ${index.variants[index.variant[row]]}, trial ${index.trial[row]}`);
+    button.addEventListener("click", () => (button.getAttribute("aria-expanded") === "true" ? close(button) : open(row, button)));
+    cell.append(button);
+    return cell;
+  };
+
   const rowOf = (row) => {
     const line = element("tr");
     line.id = `trial/${row}`;
     const outcome = OUTCOMES[index.outcome[row]];
-    const name = element("th", "", index.tasks[index.task[row]][1]);
-    name.scope = "row";
-    line.append(element("td", `outcome ${outcome}`, `${MARKS[outcome]} ${outcome}`), name);
+    line.append(element("td", `outcome ${outcome}`, `${MARKS[outcome]} ${outcome}`), opener(row));
     line.append(element("td", "", index.variants[index.variant[row]]));
     line.append(element("td", "n", index.trial[row]), element("td", "", index.stops[index.stop[row]]));
     line.append(element("td", "n", index.turns[row]));
     for (const column of ["tokens", "usd", "seconds"]) line.append(element("td", "n nowrap", index[column][row]));
-    const last = element("td");
-    if (index.block[row] >= 0) {
-      const button = element("button", "read", "Read");
-      button.type = "button";
-      button.setAttribute("aria-expanded", "false");
-      button.setAttribute("aria-label", `Trace of ${name.textContent}, ${index.variants[index.variant[row]]}, trial ${index.trial[row]}`);
-      button.addEventListener("click", () => (button.getAttribute("aria-expanded") === "true" ? close(button) : open(row, button)));
-      last.append(button);
-    } else {
-      last.append(element("small", "", "left out"));
-    }
-    line.append(last);
     return line;
   };
 

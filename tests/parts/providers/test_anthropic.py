@@ -511,7 +511,7 @@ def test_building_and_asking_whether_it_is_ready_loads_no_sdk() -> None:
 
 
 def test_options_are_built_from_yaml() -> None:
-    options = {"model": "m", "usd_price": {"input": 0, "output": 0}, "timeout": 30, "thinking": {"type": "adaptive"}}
+    options = {"model": "m", "usd_price": {"input": 0, "output": 0}, "timeout": "30s", "thinking": {"type": "adaptive"}}
     part = build("providers", Spec(kind="anthropic", options=options))
     assert part == Anthropic(model="m", usd_price=Price(input=0, output=0), timeout=30.0, thinking={"type": "adaptive"})
     assert part.nature == "live"
@@ -526,7 +526,8 @@ def test_options_are_built_from_yaml() -> None:
         ({"model": "m", "base_url": "http://u:p@host"}, "password"),
         ({"model": "m", "base_url": "http://host:port"}, "is no address"),
         ({"model": "m", "base_url": "http://["}, "is no address"),
-        ({"model": "m", "timeout": 0}, "timeout"),
+        ({"model": "m", "timeout": "0s"}, "timeout is 0.0"),
+        ({"model": "m", "timeout": 30}, "wants a unit"),
         ({"model": "m", "sampling": {"model": "n"}}, "sampling holds model"),
         ({"model": "m", "temperature": 1}, "unexpected"),
     ],

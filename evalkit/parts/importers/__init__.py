@@ -1,0 +1,1 @@
+"""One file a kind: readers of the results that other harnesses wrote."""

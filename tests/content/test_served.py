@@ -1,0 +1,61 @@
+"""The real SDK against the simulated model behind a Messages API: a whole suite, trial by trial the same as without."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evalkit.core.plan import Spec, Variant
+from evalkit.core.record import TrialRecord
+from evalkit.load.config import load_config
+from evalkit.load.suite import load_suite
+from evalkit.parts import build
+from evalkit.run.play import play
+from evalkit.run.schedule import schedule
+from evalkit.serve.faults import Faults
+from evalkit.serve.messages import MessagesServer
+
+ROOT = Path(__file__).parents[2]
+SUITE = load_suite(ROOT / "suites" / "support-desk.yaml")
+SHORT = replace(SUITE, tasks=tuple(replace(task, trials=2) for task in SUITE.tasks))
+
+
+def served(variant: Variant, url: str) -> Variant:
+    """The same loop design, its model asked through the SDK."""
+    price = {"input": 3.0, "output": 15.0}
+    options = {"model": "simulated", "base_url": url, "identify": True, "usd_price": price}
+    return replace(variant, provider=Spec(kind="anthropic", options=options))
+
+
+def facts(record: TrialRecord) -> tuple[object, ...]:
+    """What must be the same either way."""
+    return (record.key.task, record.key.index, record.outcome, record.stop.reason, record.answer, record.tally.turns,
+            record.tally.tool_calls, record.tally.tokens, record.seed)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["react", "react-window", "react-generic-errors"])
+def test_a_whole_suite_through_the_sdk_has_the_same_outcomes(name: str) -> None:
+    (variant,) = load_config(ROOT / "configs" / f"{name}.yaml").variants
+    expected = [facts(play(trial)) for trial in schedule([SHORT], [variant], 0)]
+    model = build("providers", variant.provider)
+    with MessagesServer(model.answer(SUITE.tasks)) as server, ThreadPoolExecutor(8) as pool:
+        trials = schedule([SHORT], [served(variant, server.url)], 0)
+        assert [facts(record) for record in pool.map(play, trials)] == expected
+    assert {outcome for _, _, outcome, *_ in expected} == {"passed", "failed"}
+
+
+def test_faults_that_heal_change_no_outcome_and_every_attempt_is_on_record() -> None:
+    (variant,) = load_config(ROOT / "configs" / "react.yaml").variants
+    quick = replace(variant, retries=replace(variant.retries, model=12, base=0.001, longest=0.01))
+    expected = [facts(play(trial)) for trial in schedule([SHORT], [quick], 0)]
+    model = build("providers", quick.provider)
+    faults = Faults(server_error=0.08, overloaded=0.06, cut_body=0.03, drop_connection=0.03)
+    with MessagesServer(model.answer(SUITE.tasks), faults) as server, ThreadPoolExecutor(8) as pool:
+        records = list(pool.map(play, schedule([SHORT], [served(quick, server.url)], 0)))
+    assert [facts(record) for record in records] == expected
+    retries = sum(record.tally.retries for record in records)
+    attempts = sum(len(getattr(event, "attempts", ())) for record in records for event in record.events)
+    assert retries == attempts > 0

@@ -1,0 +1,35 @@
+"""Quantiles are values that occurred, and money is counted whole or not at all."""
+
+from __future__ import annotations
+
+from measure_tables import a_row, a_table, table_of
+
+from evalkit.measure.amounts import Spend, Spread, spend, spread
+
+ONE = {"tasks": [("s", "a")], "variants": ["x"], "planned": 100}
+
+
+def test_quantiles_are_the_smallest_values_that_enough_trials_do_not_exceed() -> None:
+    table = table_of([a_row(("s", "a"), "x", index, "passed") for index in range(1, 101)], **ONE)
+    assert spread(table, "x", "turns") == Spread(p50=50.0, p95=95.0, trials=100)
+    assert spread(table, "x", "tokens") == Spread(p50=5000.0, p95=9500.0, trials=100)
+    assert spread(table, "x", "seconds") == Spread(p50=25.0, p95=47.5, trials=100)
+
+
+def test_trials_in_error_say_nothing_of_the_agent_but_cost_money() -> None:
+    table = table_of(
+        [a_row(("s", "a"), "x", index, outcome) for index, outcome in enumerate(["error", "passed"], 1)], **ONE
+    )
+    assert spread(table, "x", "turns") == Spread(p50=2.0, p95=2.0, trials=1)
+    assert spend(table, "x") == Spend(total=0.02, per_trial=0.01, unknown=0)
+
+
+def test_one_unknown_price_leaves_the_sum_unknown() -> None:
+    rows = [a_row(("s", "a"), "x", 1, "passed"), a_row(("s", "a"), "x", 2, "passed", usd=None)]
+    assert spend(table_of(rows, **ONE), "x") == Spend(total=None, per_trial=None, unknown=1)
+
+
+def test_nothing_measured_has_no_quantiles_and_no_price() -> None:
+    table = a_table({"x": [(0, 0, 0, 8)]})
+    assert spread(table, "x", "turns") == Spread(p50=None, p95=None, trials=0)
+    assert spend(table, "x") == Spend(total=0.0, per_trial=None, unknown=0)
