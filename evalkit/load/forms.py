@@ -162,7 +162,9 @@ RETRIES = form(
     },
 )
 
-VERIFY = form(Verify, "Verify", {"self_correct": told(int, "how often a failed check goes back to the model", ge=0, le=100)})
+VERIFY = form(
+    Verify, "Verify", {"self_correct": told(int, "how often a failed check goes back to the model", ge=0, le=100)}
+)
 
 WRAP_UP = form(WrapUp, "WrapUp", {"turns": told(int, "turns that are left when the note comes", ge=1, le=1000)})
 
@@ -181,7 +183,8 @@ TOOL_STYLE = form(
     {
         "naming": told(Literal["plain", "prefix", "suffix"], "where the name of a tool's home goes in its own"),
         "verbosity": told(
-            Literal["concise", "detailed", "agent"], "how much tools say that have a choice; `agent` lets the model choose"
+            Literal["concise", "detailed", "agent"],
+            "how much tools say that have a choice; `agent` lets the model choose",
         ),
     },
 )

@@ -191,9 +191,7 @@ FOUR = {**SOLUTION, "steps": [LOOK, {"tool": "check", "args": {"n": 1}}, {"tool"
 def dropped() -> list[Message]:
     """A conversation out of which a window has dropped the look-up: the last exchange shows only the second check."""
     talked = tuple(talk(model(FOUR), turns=3))
-    shown = Window(turns=1).view(
-        History(messages=talked, memos=(), tally=Tally(), prompt_tokens=0, window_tokens=None)
-    )
+    shown = Window(turns=1).view(History(messages=talked, memos=(), tally=Tally(), prompt_tokens=0, window_tokens=None))
     assert len(shown) == 3
     assert "order A200" not in str(shown)
     return list(shown)
