@@ -11,7 +11,7 @@ import pytest
 from evalkit.core.clock import Clock, ManualClock
 from evalkit.core.message import JSON, ToolSpec
 from evalkit.core.plan import Spec, Task, Trial, Variant, trial_key
-from evalkit.core.protocols import Check, CheckResult, EnvironmentPart, Evidence, Loop, Parts, Tool
+from evalkit.core.protocols import Check, CheckResult, ContextPolicy, EnvironmentPart, Evidence, Loop, Parts, Tool
 from evalkit.core.record import TrialRecord
 from evalkit.engine.trial import play_trial
 from evalkit.parts.context.full import Full
@@ -78,15 +78,24 @@ def play_script(
     environment: EnvironmentPart | None = None,
     provider: Any = None,
     clock: Clock | None = None,
+    checks: Sequence[Check] = (),
+    detectors: Sequence[Any] = (),
+    guardrails: Sequence[Any] = (),
+    fragments: Sequence[str] = (),
+    policies: Sequence[tuple[str, ContextPolicy]] = (("full", Full()),),
 ) -> TrialRecord:
     """Play one trial against a scripted model."""
     parts = Parts(
         loop=loop or React(),
         provider=provider or Scripted(script=script),
-        context=Full(),
+        policies=lambda _: tuple(policies),
         environment=environment or Bare(),
         tools=tuple(tools),
+        checks=tuple(checks),
         graders=(grader or Says(),),
+        detectors=tuple(detectors),
+        guardrails=tuple(guardrails),
+        fragments=tuple(fragments),
     )
     return play_trial(trial or a_trial(), parts, clock or ManualClock())
 

@@ -180,3 +180,27 @@ class Reply:
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls that the answer asks for."""
         return self.message.calls
+
+
+CHARACTERS_A_TOKEN = 4
+"""The usual rule of thumb for English text; only used before a provider has reported a count of its own."""
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text."""
+    return (len(text) + CHARACTERS_A_TOKEN - 1) // CHARACTERS_A_TOKEN
+
+
+def size(messages: tuple[Message, ...]) -> int:
+    """Estimate the tokens of messages, calls and results included."""
+    return sum(
+        estimate_tokens(
+            block.text
+            if isinstance(block, Text)
+            else block.content
+            if isinstance(block, ToolResult)
+            else f"{block.name} {dict(block.input)}"
+        )
+        for message in messages
+        for block in message.content
+    )

@@ -55,12 +55,53 @@ class Retries:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrapUp:
+    """With `turns` turns left under the `turns` cap, a note tells the model to sum up and end."""
+
+    turns: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verify:
+    """The task's checks run whenever the loop thinks that it is done; `self_correct` is how often a failed one goes back."""
+
+    self_correct: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutput:
+    """How much of one tool result the model is shown, in estimated tokens, and which part of a longer one is kept."""
+
+    tokens: int = 25_000
+    keep: Literal["head", "tail", "both"] = "head"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStyle:
+    """How tools are named and how much they say.
+
+    `naming` puts the name of the tool's home before or after its own. `verbosity` `agent` lets the model choose per call.
+    """
+
+    naming: Literal["plain", "prefix", "suffix"] = "plain"
+    verbosity: Literal["concise", "detailed", "agent"] = "detailed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One feature of a long task: what must be proven to work."""
+
+    id: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One thing to do, what the agent is given for it, and what decides.
 
     `base` is the folder that relative paths in options start from; it and the text of `tags` are no part of the
     task's identity. `files` maps each file that the task uses to a digest of its bytes, so that an edited
-    fixture makes another task. `simulate` says how a simulated model would solve it; `trials` is how often it is to be tried.
+    fixture makes another task. `checklist` names the parts of a long task, for loops that keep one. `simulate` says how a simulated model would solve it; `trials` is how often it is to be tried.
     """
 
     suite: str
@@ -70,6 +111,7 @@ class Task:
     checks: tuple[Spec, ...] = ()
     environment: Spec = Spec(kind="bare")
     tools: tuple[Spec, ...] = ()
+    checklist: tuple[Item, ...] = ()
     simulate: Mapping[str, JSON] = field(default_factory=dict)
     count_capped: Literal["failed", "graded"] = "failed"
     tags: tuple[str, ...] = ()
@@ -100,19 +142,29 @@ class Suite:
 class Variant:
     """One loop configuration: everything that may move pass^k, and nothing else.
 
-    `errors` is what a model is shown of a failed tool call: `verbatim` the text of the failure, `generic` the words "tool failed".
-    `max_tokens` bounds one reply.
+    `condense` are context policies that are applied before `context`. `errors` is what a model is shown of a failed tool call: `verbatim`
+    the text of the failure, `generic` the words "tool failed". `prompt` is the system prompt, before it the `fragments` by
+    name. `extra_tools` come beside the task's own. `max_tokens` bounds one reply.
     """
 
     name: str
     provider: Spec
     loop: Spec = Spec(kind="react")
     context: Spec = Spec(kind="full")
+    condense: tuple[Spec, ...] = ()
     caps: Caps = Caps()
     retries: Retries = Retries()
     errors: Literal["verbatim", "generic"] = "verbatim"
+    fragments: tuple[str, ...] = ()
     prompt: str = ""
     max_tokens: int = 4096
+    verify: Verify | None = None
+    wrap_up: WrapUp | None = None
+    detectors: tuple[Spec, ...] = ()
+    guardrails: tuple[Spec, ...] = ()
+    tool_output: ToolOutput = ToolOutput()
+    tools: ToolStyle = ToolStyle()
+    extra_tools: tuple[Spec, ...] = ()
     source: str = ""
 
     @property

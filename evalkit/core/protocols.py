@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, Protocol, runtime_checkable
+from typing import Literal, NoReturn, Protocol, runtime_checkable
 
 from evalkit.core.message import JSON, Message, Price, Reply, Request, ToolCall, ToolResult, ToolSpec
-from evalkit.core.plan import Task, Trial
-from evalkit.core.record import Nature, Tally, TrialRecord, Verdict
+from evalkit.core.plan import Caps, Spec, Task, Trial
+from evalkit.core.record import Event, Nature, Stop, Tally, TrialRecord, Verdict
 
 
 class Provider(Protocol):
@@ -36,6 +36,9 @@ class ProviderPart(Protocol):
 
     def price(self) -> Price | None:
         """Price of its tokens, None where unknown: a dollar cap is then refused before the first call."""
+
+    def window(self) -> int | None:
+        """Tokens that a prompt may have, None where unknown: policies that need it are then refused."""
 
     def open(self, trial: Trial) -> Provider:
         """Make the provider of one trial; clients that are dear to make are shared behind it."""
@@ -89,6 +92,17 @@ class Tool(Protocol):
         """Run it with arguments that fit its schema; raises a `ToolError` where it fails. `base` as in `spec`."""
 
 
+@runtime_checkable
+class SessionTool(Protocol):
+    """A tool that works through the session itself, such as one that hands a question to another loop."""
+
+    def spec(self, base: Path) -> ToolSpec:
+        """What the model is told of it."""
+
+    def converse(self, arguments: Mapping[str, JSON], session: Session) -> str:
+        """Run it; raises a `ToolError` where it fails."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
     """A check's answer and why; `unknown` is an answer, not an error."""
@@ -118,6 +132,9 @@ class Evidence(Protocol):
     def copy(self) -> Path:
         """A fresh folder with a copy of the state, out of the agent's reach, for the caller alone to use up."""
 
+    def consult(self, messages: tuple[Message, ...], max_tokens: int) -> Reply:
+        """Ask the variant's model; what that costs is counted. Raises `ProviderError` where it does not answer."""
+
 
 class Check(Protocol):
     """A rung of the loop's ladder, or a grader that decides the trial: one seam for both."""
@@ -126,11 +143,93 @@ class Check(Protocol):
         """Answer pass, fail or unknown; raises `GraderBroke` where the check itself could not be made."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memo:
+    """A text of the model's that stands for a part of the conversation: the first `upto` messages, as of `turn`."""
+
+    text: str
+    upto: int
+    turn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What a context policy chooses from: messages, its own memos so far (the newest last), and the counts.
+
+    `messages[0]` is the user's request. `prompt_tokens` is the size of the last prompt as the provider reported it, an
+    estimate before the first reply; `window_tokens` is the model's context window, None where unknown.
+    """
+
+    messages: tuple[Message, ...]
+    memos: tuple[Memo, ...]
+    tally: Tally
+    prompt_tokens: int
+    window_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoRequest:
+    """A memo that a policy wants written now: the messages to ask the model with, and how many messages it will stand for.
+
+    `must_shrink` says that the view is to become smaller by it.
+    """
+
+    messages: tuple[Message, ...]
+    upto: int
+    max_tokens: int
+    must_shrink: bool = True
+
+
 class ContextPolicy(Protocol):
     """What of the transcript the model is shown: a pure view that the Messages API accepts."""
 
-    def view(self, messages: tuple[Message, ...], tally: Tally) -> tuple[Message, ...]:
-        """Choose; `messages[0]` is the user's request and is always kept."""
+    def due(self, history: History) -> MemoRequest | None:
+        """The memo to be written before the next view, None where none is; pure, like the view."""
+
+    def view(self, history: History) -> tuple[Message, ...]:
+        """Choose; `messages[0]`, the user's request, is always kept."""
+
+
+class Detector(Protocol):
+    """Watches one trial for a lack of progress, with a memory of its own."""
+
+    def watch(self, event: Event) -> str | None:
+        """Take in an event; give what was seen where the trial makes no progress, None otherwise."""
+
+
+class DetectorPart(Protocol):
+    """How a variant names a detector, and what is done when it sees something."""
+
+    @property
+    def then(self) -> Literal["warn", "stop"]:
+        """Warn the model, or stop the trial."""
+
+    @property
+    def wants_state(self) -> bool:
+        """True where it needs `Observed` events, which cost a digest of the world each turn."""
+
+    def open(self) -> Detector:
+        """Make the detector of one trial."""
+
+
+class Guardrail(Protocol):
+    """A tripwire: a hit ends the trial."""
+
+    @property
+    def name(self) -> str:
+        """What the stop is called: `guardrail:NAME`."""
+
+    def trips(self, event: Event) -> str | None:
+        """Say what tripped it, None where nothing did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What came of a piece of work that was delegated: the answer, why it stopped, and what it used."""
+
+    answer: str
+    stop: Stop
+    tally: Tally
 
 
 class Session(Protocol):
@@ -152,8 +251,15 @@ class Session(Protocol):
         """The conversation so far; it is never edited."""
 
     @property
+    def events(self) -> Sequence[Event]:
+        """Everything that happened so far."""
+
+    @property
     def tally(self) -> Tally:
         """Everything counted so far."""
+
+    def now(self) -> float:
+        """Seconds since the epoch, for the stamps of events."""
 
     def ask(self, *, tools: bool = True, purpose: str = "act") -> Reply:
         """Let the model take its turn on the transcript; `tools` False offers none. The reply joins the transcript."""
@@ -163,6 +269,29 @@ class Session(Protocol):
 
     def note(self, text: str, origin: str) -> None:
         """Put a user message of the loop's own into the conversation."""
+
+    def consult(self, messages: tuple[Message, ...], *, purpose: str, max_tokens: int = 1024) -> Reply:
+        """Ask the model aside: counted in every cap but `turns`, and no part of the transcript."""
+
+    def delegate(
+        self,
+        prompt: str,
+        *,
+        agent: str,
+        loop: Loop,
+        caps: Caps,
+        extra: Sequence[SessionTool] = (),
+        system: str | None = None,
+        context: Spec | None = None,
+    ) -> Result:
+        """Hand work to a fresh conversation in the same world, with caps of its own; what it uses counts here too.
+
+        `extra` are tools of that conversation alone; `system` and `context` None are the variant's. Raises `ToolFailed`
+        where conversations are nested too deep.
+        """
+
+    def record(self, event: Event) -> None:
+        """Add an event of the loop's own to the trace."""
 
     def stop(self, reason: str, detail: str = "") -> NoReturn:
         """End the trial for a reason of the loop's own, such as `gave_up`."""
@@ -208,7 +337,11 @@ class Parts:
 
     loop: Loop
     provider: ProviderPart
-    context: ContextPolicy
+    policies: Callable[[Sequence[Spec]], tuple[tuple[str, ContextPolicy], ...]]
     environment: EnvironmentPart
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[Tool | SessionTool, ...] = ()
+    checks: tuple[Check, ...] = ()
     graders: tuple[Check, ...] = ()
+    detectors: tuple[DetectorPart, ...] = ()
+    guardrails: tuple[Guardrail, ...] = ()
+    fragments: tuple[str, ...] = ()

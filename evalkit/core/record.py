@@ -119,6 +119,7 @@ class Asked:
     at: float
     seconds: float
     attempts: tuple[Attempt, ...] = ()
+    agent: str = ""
     type: Literal["asked"] = "asked"
 
 
@@ -132,6 +133,7 @@ class Unanswered:
     at: float
     seconds: float
     attempts: tuple[Attempt, ...] = ()
+    agent: str = ""
     type: Literal["unanswered"] = "unanswered"
 
 
@@ -147,6 +149,7 @@ class Acted:
     error: ToolErrorKind | None = None
     detail: str = ""
     attempts: tuple[Attempt, ...] = ()
+    agent: str = ""
     type: Literal["acted"] = "acted"
 
 
@@ -158,6 +161,7 @@ class Noted:
     origin: str
     text: str
     at: float
+    agent: str = ""
     type: Literal["noted"] = "noted"
 
 
@@ -172,6 +176,7 @@ class Checked:
     reason: str
     at: float
     seconds: float
+    agent: str = ""
     type: Literal["checked"] = "checked"
 
 
@@ -185,7 +190,106 @@ class Halted:
     type: Literal["halted"] = "halted"
 
 
-Event = Asked | Unanswered | Acted | Noted | Checked | Halted
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """A digest of the world's observable state after a turn; made only where a detector wants it."""
+
+    turn: int
+    state: str
+    at: float
+    agent: str = ""
+    type: Literal["observed"] = "observed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flagged:
+    """A detector saw no progress: what it saw, and whether that warned the model or stopped the trial."""
+
+    turn: int
+    detector: str
+    pattern: str
+    then: Literal["warn", "stop"]
+    at: float
+    agent: str = ""
+    type: Literal["flagged"] = "flagged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflected:
+    """A reflection checkpoint: what the model said of its own progress, or why its reply could not be read (`error`)."""
+
+    turn: int
+    at: float
+    on_track: bool | None = None
+    confidence: float | None = None
+    issues: tuple[str, ...] = ()
+    recommendation: Literal["continue", "revise_approach", "abort"] | None = None
+    revised_plan: str = ""
+    error: str = ""
+    agent: str = ""
+    type: Literal["reflected"] = "reflected"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condensed:
+    """A context policy replaced a part of the view by a text of the model's: tokens (estimated) before and after.
+
+    `covered` counts the messages that the text stands for; `error` says why none came of it.
+    """
+
+    turn: int
+    policy: str
+    covered: int
+    before: int
+    after: int
+    text: str
+    at: float
+    error: str = ""
+    agent: str = ""
+    type: Literal["condensed"] = "condensed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delegated:
+    """A piece of work that went to a loop of its own: what it was asked, what came back, why it stopped, what it used."""
+
+    turn: int
+    agent: str
+    prompt: str
+    answer: str
+    stop: Stop
+    tally: Tally
+    at: float
+    type: Literal["delegated"] = "delegated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Something happened to a durable checklist: an item was proven, or a change to the list was refused."""
+
+    turn: int
+    item: str
+    action: Literal["passed", "refused", "window"]
+    detail: str
+    at: float
+    agent: str = ""
+    type: Literal["listed"] = "listed"
+
+
+Event = (
+    Asked
+    | Unanswered
+    | Acted
+    | Noted
+    | Checked
+    | Observed
+    | Flagged
+    | Reflected
+    | Condensed
+    | Delegated
+    | Listed
+    | Halted
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +297,8 @@ class TrialRecord:
     """Everything that is kept of one trial.
 
     `graded` is what the graders said of the final state, None where they were not asked. `started` is seconds since
-    the epoch; `seconds` is the wall time of the whole trial with set-up and grading. `error` is the text of what broke.
+    the epoch; `seconds` is the wall time of the whole trial with set-up and grading. `grading` is what the graders used, which no cap bounds and
+    `tally` leaves out. `error` is the text of what broke.
     `fatal` says that no other trial of the run can succeed either. `models` are the names that the provider answered with.
     """
 
@@ -207,6 +312,7 @@ class TrialRecord:
     nature: Nature
     started: float
     seconds: float
+    grading: Tally = Tally()
     attempt: int = 1
     error: str = ""
     fatal: bool = False

@@ -6,19 +6,22 @@ failures go to the model (in their own words, unless the variant hides them), pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from evalkit.core.clock import Clock
 from evalkit.core.errors import EvalkitError, MalformedArgs, ToolError, ToolFailed
-from evalkit.core.message import ToolCall, ToolResult, ToolSpec
-from evalkit.core.protocols import Environment, Tool
+from evalkit.core.message import ToolCall, ToolResult
+from evalkit.core.plan import ToolOutput
+from evalkit.core.protocols import Environment, Session, SessionTool, Tool
 from evalkit.core.record import Acted
 from evalkit.engine.arguments import complaint
 from evalkit.engine.contain import contain, explain
 from evalkit.engine.retry import Retrier, Tried
+from evalkit.engine.toolbox import Toolbox
+from evalkit.engine.truncate import shorten
 
 GENERIC = "tool failed"
 PARALLEL = 8
@@ -30,78 +33,84 @@ class EnvironmentBroke(EvalkitError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dispatcher:
-    """Runs the tool calls of one trial; `declared` are the suite's own tools by name, all others are the environment's."""
+    """Runs the tool calls of one trial; tools that a box does not declare are the environment's."""
 
     world: Environment
-    specs: Mapping[str, ToolSpec]
-    declared: Mapping[str, Tool]
     retrier: Retrier
     clock: Clock
+    output: ToolOutput
     base: Path
     generic_errors: bool = False
 
-    def run(self, calls: Sequence[ToolCall], turn: int, guard: Callable[[], None]) -> tuple[Acted, ...]:
+    def run(
+        self, calls: Sequence[ToolCall], turn: int, guard: Callable[[], None], session: Session, box: Toolbox
+    ) -> tuple[Acted, ...]:
         """Run the calls of one turn; in parallel where none of them writes. `guard` is asked before each and may end the trial.
 
         Raises `EnvironmentBroke` where the world itself failed.
         """
-        if len(calls) > 1 and all(call.name in self.specs and not self.specs[call.name].writes for call in calls):
+        if len(calls) > 1 and all(_harmless(call, box) for call in calls):
             guard()
             with ThreadPoolExecutor(min(PARALLEL, len(calls))) as pool:
-                return tuple(pool.map(lambda call: self._one(call, turn), calls))
+                return tuple(pool.map(lambda call: self._one(call, turn, session, box), calls))
         acted = []
         for call in calls:
             guard()
-            acted.append(self._one(call, turn))
+            acted.append(self._one(call, turn, session, box))
         return tuple(acted)
 
-    def _one(self, call: ToolCall, turn: int) -> Acted:
+    def _one(self, call: ToolCall, turn: int, session: Session, box: Toolbox) -> Acted:
         """Run one call to its result."""
         at, start = self.clock.time(), self.clock.monotonic()
-        tried: Tried[str] = self.retrier.run(lambda: self._use(call), self.retrier.policy.tool)
+        tried: Tried[str] = self.retrier.run(lambda: self._use(call, session, box), self.retrier.policy.tool)
         error = tried.error
         if error is not None and not isinstance(error, ToolError):
             raise error
-        shown = tried.value if error is None else GENERIC if self.generic_errors else str(error)
+        said = tried.value if error is None else GENERIC if self.generic_errors else str(error)
+        shown, cut = shorten(said or "", self.output)
         return Acted(
             turn=turn,
             call=call,
-            result=ToolResult(tool_use_id=call.id, content=shown or "", is_error=error is not None),
+            result=ToolResult(tool_use_id=call.id, content=shown, is_error=error is not None),
             at=at,
             seconds=self.clock.monotonic() - start,
             error=None if error is None else error.kind,
-            detail="" if error is None else str(error),
+            detail=str(error) if error is not None else cut,
             attempts=tried.attempts if error is None else tried.attempts[:-1],
         )
 
-    def _use(self, call: ToolCall) -> str:
+    def _use(self, call: ToolCall, session: Session, box: Toolbox) -> str:
         """Validate the call and hand it to whoever owns the tool."""
-        spec = self.specs.get(call.name)
+        spec = box.specs.get(call.name)
         if spec is None:
-            raise MalformedArgs(f"there is no tool named {call.name!r}; there are: {', '.join(self.specs) or 'none'}")
+            names = ", ".join(box.specs) or "none"
+            raise MalformedArgs(f"there is no tool named {call.name!r}; there are: {names}")
         wrong = complaint(spec, call.input)
         if wrong is not None:
             raise MalformedArgs(wrong)
-        tool = self.declared.get(call.name)
-        value, error = contain(
-            lambda: self.world.call(call) if tool is None else tool.use(call.input, self.world, self.base)
-        )
+        arguments = {**call.input, **box.fixed.get(call.name, {})}
+        own = ToolCall(id=call.id, name=box.own_names[call.name], input=arguments)
+        tool = box.declared.get(own.name)
+        value, error = contain(lambda: self._hand_over(own, tool, session))
         if error is None:
             return value or ""
         if isinstance(error, ToolError):
             raise error
         if tool is None:
-            raise EnvironmentBroke(f"{call.name}: {explain(error)}") from error
+            raise EnvironmentBroke(f"{own.name}: {explain(error)}") from error
         raise ToolFailed(f"{type(error).__name__}: {error}") from error
 
+    def _hand_over(self, call: ToolCall, tool: Tool | SessionTool | None, session: Session) -> str:
+        """Run the call where its tool lives."""
+        if tool is None:
+            return self.world.call(call)
+        if isinstance(tool, SessionTool):
+            return tool.converse(call.input, session)
+        return tool.use(call.input, self.world, self.base)
 
-def toolbox(
-    world: Environment, declared: Sequence[tuple[ToolSpec, Tool]]
-) -> tuple[dict[str, ToolSpec], dict[str, Tool]]:
-    """Put the environment's tools and the suite's together by name; two tools of one name are refused."""
-    specs = {spec.name: spec for spec in world.tools()}
-    for spec, _ in declared:
-        if spec.name in specs:
-            raise EvalkitError(f"two tools are named {spec.name!r}: rename one in the suite")
-        specs[spec.name] = spec
-    return specs, {spec.name: tool for spec, tool in declared}
+
+def _harmless(call: ToolCall, box: Toolbox) -> bool:
+    """True where a call neither writes nor talks to the model, so that it may run beside others."""
+    spec = box.specs.get(call.name)
+    tool = box.declared.get(box.own_names.get(call.name, ""))
+    return spec is not None and not spec.writes and not isinstance(tool, SessionTool)

@@ -1,18 +1,19 @@
-"""Checks made on a final state, each contained, each on a copy of its own.
+"""Checks made on a state: the ladder that the loop may climb, and the graders that decide. Each is contained.
 
-Invariant: a grader that crashed or could not say makes no pass and no failure. One that says fail decides: no other
-answer could turn the trial into a pass.
+Invariant: a check that crashed or could not say makes no pass and no failure. A grader that says fail decides: no other
+answer could turn the trial into a pass. The ladder stops at its first fail, and every rung that was asked is in the trace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from evalkit.core.clock import Clock
 from evalkit.core.errors import GraderBroke
-from evalkit.core.message import JSON, Message
+from evalkit.core.message import JSON, Message, Reply
 from evalkit.core.plan import Spec, Task
 from evalkit.core.protocols import Check, CheckResult, Environment
 from evalkit.core.record import Checked, Verdict
@@ -21,14 +22,15 @@ from evalkit.engine.ground import TrialGround
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FinalEvidence:
-    """What graders may look at (`core.protocols.Evidence`)."""
+class WorldEvidence:
+    """What checks may look at (`core.protocols.Evidence`)."""
 
     task: Task
     answer: str
     transcript: tuple[Message, ...]
     world: Environment
     ground: TrialGround
+    asking: Callable[[tuple[Message, ...], int], Reply]
 
     def state(self) -> JSON:
         """The environment's observable state."""
@@ -40,38 +42,68 @@ class FinalEvidence:
         self.world.export(folder)
         return folder
 
+    def consult(self, messages: tuple[Message, ...], max_tokens: int) -> Reply:
+        """Ask the model; the cost is counted."""
+        return self.asking(messages, max_tokens)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grade:
-    """The graders' word on a trial: their verdicts, the one that follows, and what broke among them."""
+class Judged:
+    """The checks' word on a state: the verdict that follows, what each said, and what broke among them."""
 
     verdict: Verdict
     checked: tuple[Checked, ...]
     error: str = ""
 
+    @property
+    def failure(self) -> str:
+        """The verbatim reasons of the checks that failed."""
+        return "\n\n".join(f"{one.kind}: {one.reason}" for one in self.checked if one.verdict == "fail")
 
-def grade(specs: Sequence[Spec], graders: Sequence[Check], evidence: FinalEvidence, clock: Clock, turn: int) -> Grade:
-    """Ask all graders; the verdict is fail if any fails, else unknown if any could not say, else pass."""
-    checked = tuple(_ask(spec, grader, evidence, clock, turn) for spec, grader in zip(specs, graders, strict=True))
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """Where checks are asked: each with its spec, on evidence, with a clock."""
+
+    checks: Sequence[tuple[Spec, Check]]
+    clock: Clock
+
+    def grade(self, evidence: WorldEvidence, turn: int) -> Judged:
+        """Ask all, in their order."""
+        return _judged([self._ask(spec, check, evidence, turn, "grader") for spec, check in self.checks])
+
+    def climb(self, evidence: WorldEvidence, turn: int) -> Judged:
+        """Ask the cheapest first (`COST` of the check's class), and stop at the first fail."""
+        asked: list[Checked] = []
+        for spec, check in sorted(self.checks, key=lambda pair: getattr(pair[1], "COST", 0)):
+            asked.append(self._ask(spec, check, evidence, turn, "ladder"))
+            if asked[-1].verdict == "fail":
+                break
+        return _judged(asked)
+
+    def _ask(
+        self, spec: Spec, check: Check, evidence: WorldEvidence, turn: int, stage: Literal["ladder", "grader"]
+    ) -> Checked:
+        """Ask one check; a crash counts as `unknown`, with its output as the reason."""
+        at, start = self.clock.time(), self.clock.monotonic()
+        result, broke = contain(lambda: check.judge(evidence))
+        if not isinstance(result, CheckResult):
+            reason = str(broke) if isinstance(broke, GraderBroke) else explain(broke) if broke else "no result"
+            result = CheckResult(verdict="unknown", reason=f"broke: {reason}")
+        return Checked(
+            turn=turn,
+            stage=stage,
+            kind=spec.kind,
+            verdict=result.verdict,
+            reason=result.reason,
+            at=at,
+            seconds=self.clock.monotonic() - start,
+        )
+
+
+def _judged(checked: Sequence[Checked]) -> Judged:
+    """Put answers together: fail if any fails, else unknown if any could not say, else pass."""
     verdicts = [one.verdict for one in checked]
     verdict: Verdict = "fail" if "fail" in verdicts else "unknown" if "unknown" in verdicts else "pass"
     unsure = [f"grader {one.kind}: {one.reason or 'could not say'}" for one in checked if one.verdict == "unknown"]
-    return Grade(verdict=verdict, checked=checked, error="\n".join(unsure) if verdict == "unknown" else "")
-
-
-def _ask(spec: Spec, grader: Check, evidence: FinalEvidence, clock: Clock, turn: int) -> Checked:
-    """Ask one grader; a crash counts as `unknown`, with its output as the reason."""
-    at, start = clock.time(), clock.monotonic()
-    result, broke = contain(lambda: grader.judge(evidence))
-    if not isinstance(result, CheckResult):
-        reason = str(broke) if isinstance(broke, GraderBroke) else explain(broke) if broke else "no result"
-        result = CheckResult(verdict="unknown", reason=f"broke: {reason}")
-    return Checked(
-        turn=turn,
-        stage="grader",
-        kind=spec.kind,
-        verdict=result.verdict,
-        reason=result.reason,
-        at=at,
-        seconds=clock.monotonic() - start,
-    )
+    return Judged(verdict=verdict, checked=tuple(checked), error="\n".join(unsure) if verdict == "unknown" else "")

@@ -1,4 +1,4 @@
-"""A loop's way to the model and the world: ask, act, note, stop; guarded, counted and recorded.
+"""A loop's way to the model and the world: ask, act, note, consult, delegate, stop; guarded, counted and recorded.
 
 Invariant: the transcript is only ever appended to, every tool call in it is answered before the model is asked
 again, and a stop is sticky: after the first one every step ends the loop again.
@@ -7,65 +7,103 @@ again, and a stop is sticky: after the first one every step ends the loop again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NoReturn
 
 from evalkit.core.clock import Clock
-from evalkit.core.errors import ContextOverflow, EvalkitError, ProviderError, Stopped
-from evalkit.core.message import Message, Reply, Request, ToolCall, ToolResult, ToolSpec, user
-from evalkit.core.plan import Caps, Task, Trial
-from evalkit.core.protocols import ContextPolicy, Provider
-from evalkit.core.record import Acted, Asked, CapFired, Event, Noted, Stop, Tally, Unanswered
-from evalkit.engine.budget import crossed, exhausted
+from evalkit.core.errors import Stopped, ToolFailed
+from evalkit.core.message import Message, Price, Reply, Request, ToolCall, ToolResult, ToolSpec, size, user
+from evalkit.core.plan import Caps, Spec, Task, Trial, digest
+from evalkit.core.protocols import ContextPolicy, Loop, MemoRequest, Result, SessionTool
+from evalkit.core.record import Acted, CapFired, Delegated, Event, Noted, Observed, Stop, Tally
+from evalkit.engine.asking import Asker, Failed
+from evalkit.engine.budget import allowance, crossed, exhausted
 from evalkit.engine.contain import contain, explain
 from evalkit.engine.dispatch import Dispatcher, EnvironmentBroke
-from evalkit.engine.retry import Retrier, Tried
+from evalkit.engine.ledger import Ledger
+from evalkit.engine.toolbox import Toolbox, extend
+from evalkit.engine.viewing import Viewer
+from evalkit.engine.watching import Watch
 
 CUT_OFF = "not run: your reply was cut off at max_tokens before this call was complete; make a shorter reply or a smaller call"
 NOT_RUN = "not run: the loop went on without this call"
+WRAP_UP = "[Notice from the harness] {left} turns are left. Sum up where you stand, give your answer, and end."
 TRUNCATIONS_IN_A_ROW = 3
 PAUSES_IN_A_ROW = 16
+DEEPEST = 3
+UNCAPPED = Caps()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """What all conversations of one trial share."""
+
+    trial: Trial
+    asker: Asker
+    dispatcher: Dispatcher
+    box: Toolbox
+    clock: Clock
+    price: Price | None
+    window_tokens: int | None
+    watch: Callable[[], Watch]
+    policies: Callable[[Sequence[Spec]], tuple[tuple[str, ContextPolicy], ...]]
+    system: str
 
 
 class TrialSession:
-    """The session of one trial (`core.protocols.Session`)."""
+    """One conversation of a trial (`core.protocols.Session`): the trial's own, or one that it delegated to."""
 
     def __init__(
         self,
+        kit: Kit,
         *,
-        trial: Trial,
-        provider: Provider,
-        context: ContextPolicy,
-        dispatcher: Dispatcher,
-        retrier: Retrier,
-        clock: Clock,
+        prompt: str,
+        caps: Caps,
+        context: Sequence[Spec],
+        system: str | None = None,
+        extra: Sequence[SessionTool] = (),
+        agent: str = "",
+        parent: TrialSession | None = None,
     ) -> None:
-        """Begin with the user's request; the time of the trial starts to count now."""
-        self._trial = trial
-        self._provider = provider
+        """Begin with a request; the time of the conversation starts to count now."""
+        self._kit = kit
+        self._caps = caps
         self._context = context
-        self._dispatcher = dispatcher
-        self._retrier = retrier
-        self._clock = clock
-        self._start = clock.monotonic()
-        self._transcript = [user(trial.task.prompt)]
-        self._tally = Tally()
+        self._system = kit.system if system is None else system
+        self._box = extend(kit.box, [(tool.spec(Path(kit.trial.task.base)), tool) for tool in extra])
+        self._agent = agent
+        self._parent = parent
+        self._ledger: Ledger = Ledger(kit.clock, parent._ledger if parent else None)  # noqa: SLF001  # of the same class
+        self._viewer = Viewer(
+            policies=kit.policies(context), window_tokens=kit.window_tokens, now=kit.clock.time, agent=agent
+        )
+        self._watch = kit.watch()
+        self._transcript = [user(prompt)]
+        self._prompt_tokens = size(tuple(self._transcript))
         self._cut = 0
+        self._delegated = 0
+        self._warned_of_end = False
         self._last: Reply | None = None
-        self.events: list[Event] = []
+        self.events: list[Event] = parent.events if parent else []
+        self.models: dict[str, None] = parent.models if parent else {}
         self.stopped: Stop | None = None
         self.fatal = False
-        self.models: dict[str, None] = {}
 
     @property
     def task(self) -> Task:
         """What is to be done."""
-        return self._trial.task
+        return self._kit.trial.task
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
-        """All tools, the environment's and the suite's."""
-        return tuple(self._dispatcher.specs.values())
+        """All tools: the environment's, the suite's, the variant's, and those of this conversation alone."""
+        return tuple(self._box.specs.values())
+
+    @property
+    def asker(self) -> Asker:
+        """The way to the provider."""
+        return self._kit.asker
 
     @property
     def transcript(self) -> tuple[Message, ...]:
@@ -75,13 +113,16 @@ class TrialSession:
     @property
     def tally(self) -> Tally:
         """Everything counted so far, the working time up to this moment."""
-        elapsed = self._clock.monotonic() - self._start - self._tally.waited
-        return replace(self._tally, seconds=max(0.0, elapsed))
+        return self._ledger.tally
 
     @property
     def answer(self) -> str:
         """The text of the last reply; empty where there was none."""
         return self._last.text if self._last else ""
+
+    def now(self) -> float:
+        """Seconds since the epoch, for the stamps of events."""
+        return self._kit.clock.time()
 
     def ask(self, *, tools: bool = True, purpose: str = "act") -> Reply:
         """Let the model take its turn on the transcript; the reply joins the transcript."""
@@ -93,6 +134,7 @@ class TrialSession:
                 self.stop("error:provider", f"the model paused its turn {pauses} times in a row")
             reply = self._turn(tools=tools, purpose=purpose)
         self._classify(reply)
+        self._end_if_seen()
         return reply
 
     def act(self, calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
@@ -103,16 +145,13 @@ class TrialSession:
             self._answer_calls(results)
             return results
         acted = self._dispatch(calls)
-        self.events.extend(acted)
-        failures = sum(one.error is not None for one in acted)
-        self._tally = replace(
-            self._tally,
-            tool_calls=self._tally.tool_calls + len(acted),
-            tool_errors=self._tally.tool_errors + failures,
-            retries=self._tally.retries + sum(len(one.attempts) for one in acted),
-        )
+        self._ledger.add_tools(acted)
         self._answer_calls(tuple(one.result for one in acted))
+        for one in acted:
+            self.record(replace(one, agent=self._agent))
+        self._observe()
         self._end_on_critical(acted)
+        self._end_if_seen()
         return tuple(one.result for one in acted)
 
     def note(self, text: str, origin: str) -> None:
@@ -120,10 +159,72 @@ class TrialSession:
         self._enter()
         self._answer_calls(())
         self._transcript.append(user(text))
-        self.events.append(Noted(turn=self._tally.turns, origin=origin, text=text, at=self._clock.time()))
+        turn = self._ledger.turns
+        self.record(Noted(turn=turn, origin=origin, text=text, at=self.now(), agent=self._agent))
+
+    def consult(self, messages: tuple[Message, ...], *, purpose: str, max_tokens: int = 1024) -> Reply:
+        """Ask the model aside: counted in every cap but `turns`, and no part of the transcript."""
+        reply = self._call(messages, purpose=purpose, max_tokens=max_tokens)
+        if isinstance(reply, Failed):
+            self._fail(reply)
+        return reply
+
+    def delegate(
+        self,
+        prompt: str,
+        *,
+        agent: str,
+        loop: Loop,
+        caps: Caps,
+        extra: Sequence[SessionTool] = (),
+        system: str | None = None,
+        context: Spec | None = None,
+    ) -> Result:
+        """Hand work to a fresh conversation in the same world, with caps of its own; what it uses counts here too."""
+        self._guard(crossed)
+        if self._agent.count("/") + 1 >= DEEPEST:
+            raise ToolFailed(f"work can be handed on {DEEPEST} levels deep and no further: do this yourself")
+        self._delegated += 1
+        child = TrialSession(
+            self._kit,
+            prompt=prompt,
+            caps=caps,
+            context=self._context if context is None else (context,),
+            system=system,
+            extra=extra,
+            agent=f"{self._agent}/{agent}#{self._delegated}".lstrip("/"),
+            parent=self,
+        )
+        try:
+            loop.play(child)
+        except Stopped:
+            self._enter()
+        stop = child.stopped or Stop(reason="finished")
+        result = Result(answer=child.answer, stop=stop, tally=child.tally)
+        self.record(
+            Delegated(
+                turn=self._ledger.turns,
+                agent=child._agent,  # of the same class
+                prompt=prompt,
+                answer=result.answer,
+                stop=stop,
+                tally=result.tally,
+                at=self.now(),
+            )
+        )
+        if stop.is_error:
+            self.fatal = self.fatal or child.fatal
+            self._halt(stop)
+        self._guard(crossed)
+        return result
+
+    def record(self, event: Event) -> None:
+        """Add an event to the trace and show it to whoever watches."""
+        self.events.append(event)
+        self.events.extend(replace(flag, agent=self._agent) for flag in self._watch.see(event))
 
     def stop(self, reason: str, detail: str = "") -> NoReturn:
-        """End the trial; the first stop is the one that counts."""
+        """End the conversation; the first stop is the one that counts."""
         self._halt(Stop(reason=reason, detail=detail))
 
     def _halt(self, stop: Stop) -> NoReturn:
@@ -132,113 +233,117 @@ class TrialSession:
         raise Stopped(self.stopped.reason)
 
     def _enter(self) -> None:
-        """Refuse to go on after a stop."""
+        """Refuse to go on after a stop, of this conversation or of one that it belongs to."""
+        if self._parent is not None:
+            self._parent._enter()  # noqa: SLF001  # of the same class
         if self.stopped is not None:
             raise Stopped(self.stopped.reason)
 
     def _guard(self, fired: Callable[[Caps, Tally], CapFired | None]) -> None:
-        """Refuse to go on after a stop or past a cap."""
+        """Refuse to go on after a stop or past a cap, the parents' caps included."""
+        if self._parent is not None:
+            self._parent._guard(fired if fired is crossed else _no_room_but_turns)  # noqa: SLF001  # of the same class
         self._enter()
-        cap = fired(self._trial.variant.caps, self.tally)
+        cap = fired(self._caps, self.tally) if self._caps != UNCAPPED else None
         if cap is not None:
             self._halt(Stop(reason=f"cap:{cap.meter}", cap=cap))
 
     def _turn(self, *, tools: bool, purpose: str) -> Reply:
-        """Make one model call on what the context policy shows of the transcript."""
+        """Let the model take one turn on what the context policies show of the transcript."""
         self._enter()
         self._answer_calls(())
         self._guard(exhausted)
-        shown = self._context.view(self.transcript, self.tally)
-        request = Request(
-            system=self._trial.variant.prompt,
-            messages=shown,
+        self._remind()
+        shown, condensed = self._viewer.view(self.transcript, self.tally, self._prompt_tokens, self._memo)
+        for event in condensed:
+            self.record(event)
+        reply = self._call(
+            shown,
+            purpose=purpose,
+            max_tokens=self._kit.trial.variant.max_tokens,
             tools=self.tools if tools else (),
-            max_tokens=self._trial.variant.max_tokens,
-            seed=self._trial.seed,
-            call=self._tally.calls + 1,
+            is_turn=True,
         )
-        at, start = self._clock.time(), self._clock.monotonic()
-        tried = self._retrier.run(lambda: self._complete(request), self._retrier.policy.model, self._patience())
-        seconds = self._clock.monotonic() - start
-        if tried.value is None:
-            self._give_up(tried, at, seconds)
-        reply = tried.value
-        self._count(reply, tried)
-        self.events.append(
-            Asked(
-                turn=self._tally.turns,
-                call=self._tally.calls,
-                purpose=purpose,
-                sent=len(shown),
-                held=len(self._transcript),
-                reply=reply,
-                at=at,
-                seconds=seconds,
-                attempts=tried.attempts,
-            )
-        )
+        if isinstance(reply, Failed):
+            self._fail(reply)
         self._transcript.append(reply.message)
         self._last = reply
+        self._prompt_tokens = reply.usage.prompt + reply.usage.output
         self._guard(crossed)
         return reply
 
-    def _patience(self) -> float | None:
-        """Seconds that may still be waited: as much again as the working time that the cap leaves."""
-        limit = self._trial.variant.caps.seconds
-        return None if limit is None else max(0.0, limit - self._tally.waited)
-
-    def _count(self, reply: Reply, tried: Tried[Reply]) -> None:
-        """Add a reply to the tally; an unknown price makes the sum unknown and is refused where dollars are capped."""
-        tally, usage = self._tally, reply.usage
-        self._tally = replace(
-            tally,
-            turns=tally.turns + 1,
-            calls=tally.calls + 1,
-            input_tokens=tally.input_tokens + usage.input,
-            output_tokens=tally.output_tokens + usage.output,
-            cache_read_tokens=tally.cache_read_tokens + usage.cache_read,
-            cache_write_5m_tokens=tally.cache_write_5m_tokens + usage.cache_write_5m,
-            cache_write_1h_tokens=tally.cache_write_1h_tokens + usage.cache_write_1h,
-            usd=None if tally.usd is None or reply.usd is None else tally.usd + reply.usd,
-            retries=tally.retries + len(tried.attempts),
-            waited=tally.waited + tried.waited,
+    def _call(
+        self,
+        messages: tuple[Message, ...],
+        *,
+        purpose: str,
+        max_tokens: int,
+        tools: tuple[ToolSpec, ...] = (),
+        is_turn: bool = False,
+    ) -> Reply | Failed:
+        """Make one model call within what the caps leave, and record it."""
+        self._guard(exhausted if is_turn else _no_room_but_turns)
+        room = self._room()
+        request = Request(
+            system=self._system if is_turn else "",
+            messages=messages,
+            tools=tools,
+            max_tokens=max_tokens if room is None else min(max_tokens, room),
+            seed=self._kit.trial.seed,
+            call=self._ledger.root.calls + 1,
         )
+        done = self._kit.asker.call(
+            request, self._ledger, purpose=purpose, held=len(self._transcript), is_turn=is_turn, agent=self._agent
+        )
+        if isinstance(done, Failed):
+            self.record(done.event)
+            return done
+        asked, reply = done
+        self.record(asked)
         self.models[reply.model] = None
-        if self._tally.usd is None and self._trial.variant.caps.usd is not None:
+        if reply.usd is None and self._capped_in_dollars():
             self.stop(
                 "error:price", f"the price of a reply by {reply.model!r} is unknown, so the dollar cap cannot hold"
             )
+        if not is_turn:
+            self._guard(crossed)
+        return reply
 
-    def _complete(self, request: Request) -> Reply:
-        """Ask the provider; anything that it raises beside its own errors is a fault of the provider."""
-        reply, error = contain(lambda: self._provider.complete(request))
-        if reply is not None:
-            return reply
-        if isinstance(error, EvalkitError):
-            raise error
-        raise ProviderError(explain(error) if error else "the provider gave no reply")
+    def _room(self) -> int | None:
+        """Output tokens that the caps leave, the parents' caps included."""
+        own = allowance(self._caps, self.tally, self._kit.price) if self._caps != UNCAPPED else None
+        above = self._parent._room() if self._parent else None  # noqa: SLF001  # of the same class
+        return min((room for room in (own, above) if room is not None), default=None)
 
-    def _give_up(self, tried: Tried[Reply], at: float, seconds: float) -> NoReturn:
-        """End the trial on a model call that failed for good, by its cause."""
-        tally = self._tally
-        self._tally = replace(
-            tally, retries=tally.retries + len(tried.attempts) - 1, waited=tally.waited + tried.waited
-        )
-        self.events.append(
-            Unanswered(
-                turn=tally.turns,
-                call=tally.calls + 1,
-                error=str(tried.error),
-                at=at,
-                seconds=seconds,
-                attempts=tried.attempts,
-            )
-        )
-        if isinstance(tried.error, ContextOverflow):
-            self.stop("context_overflow", str(tried.error))
-        self.fatal = isinstance(tried.error, ProviderError) and tried.error.fatal
-        tries = f" (after {len(tried.attempts)} tries)" if len(tried.attempts) > 1 else ""
-        self.stop("error:provider", f"{tried.error}{tries}")
+    def _capped_in_dollars(self) -> bool:
+        """True where this conversation or one that it belongs to has a dollar cap."""
+        return self._caps.usd is not None or (self._parent is not None and self._parent._capped_in_dollars())  # noqa: SLF001  # of the same class
+
+    def _fail(self, failed: Failed) -> NoReturn:
+        """End on a model call that failed for good, by its cause."""
+        self.fatal = self.fatal or failed.fatal
+        self._halt(failed.stop)
+
+    def _memo(self, due: MemoRequest) -> tuple[Reply | None, str]:
+        """Have a memo written; a prompt that is too long for it is no memo, all other failures end the trial."""
+        reply = self._call(due.messages, purpose="condense", max_tokens=due.max_tokens)
+        if not isinstance(reply, Failed):
+            return reply, ""
+        if reply.stop.is_error:
+            self._fail(reply)
+        return None, reply.stop.detail
+
+    def _remind(self) -> None:
+        """Give the model the warnings that are due: of its detectors, and of the end of its turns."""
+        for origin, text in self._watch.take_warnings():
+            self.note(text, f"detector:{origin}")
+        wrap_up, limit = self._kit.trial.variant.wrap_up, self._caps.turns
+        if wrap_up is None or limit is None or self._warned_of_end:
+            return
+        left = limit - self._ledger.turns
+        if left <= wrap_up.turns and self._ledger.turns > 0:
+            self._warned_of_end = True
+            self.note(WRAP_UP.format(left=left), "wrap_up")
 
     def _classify(self, reply: Reply) -> None:
         """Turn the stop reasons that end a conversation into stops, and remember a reply that was cut off."""
@@ -247,14 +352,32 @@ class TrialSession:
             self.stop("refusal", reply.text)
         if reply.stop_reason == "model_context_window_exceeded":
             self.stop("context_overflow", "the model's context window is full")
-        if self._cut and (not reply.calls or self._cut >= TRUNCATIONS_IN_A_ROW):
-            self.stop(
-                "truncated", f"{self._cut} replies in a row were cut off at {self._trial.variant.max_tokens} tokens"
-            )
+        if self._cut:
+            self._guard(exhausted)
+            if not reply.calls or self._cut >= TRUNCATIONS_IN_A_ROW:
+                self.stop("truncated", f"replies were cut off at max_tokens, {self._cut} in a row")
+
+    def _end_if_seen(self) -> None:
+        """End the conversation where a detector or a guardrail asked for it; the turn is whole now."""
+        if self._watch.stop is not None:
+            self._answer_calls(())
+            self._halt(self._watch.stop)
+
+    def _observe(self) -> None:
+        """Show the world's state to the detectors that want to see it."""
+        if not self._watch.wants_state:
+            return
+        state, broke = contain(lambda: digest(self._kit.dispatcher.world.state()))
+        if state is None:
+            self.stop("error:environment", explain(broke) if broke else "no state")
+        self.record(Observed(turn=self._ledger.turns, state=state, at=self.now(), agent=self._agent))
 
     def _dispatch(self, calls: Sequence[ToolCall]) -> tuple[Acted, ...]:
         """Run calls through the dispatcher; a broken world ends the trial as an error."""
-        acted, broke = contain(lambda: self._dispatcher.run(calls, self._tally.turns, lambda: self._guard(crossed)))
+        turn = self._ledger.turns
+        acted, broke = contain(
+            lambda: self._kit.dispatcher.run(calls, turn, lambda: self._guard(crossed), self, self._box)
+        )
         if acted is None:
             detail = str(broke) if isinstance(broke, EnvironmentBroke) or broke is None else explain(broke)
             self.stop("error:environment", detail)
@@ -272,6 +395,11 @@ class TrialSession:
     def _end_on_critical(self, acted: Sequence[Acted]) -> None:
         """End the trial where a critical write failed."""
         for one in acted:
-            spec = self._dispatcher.specs.get(one.call.name)
+            spec = self._box.specs.get(one.call.name)
             if one.error is not None and spec is not None and spec.critical:
                 self.stop("tool_error", f"{one.call.name}: {one.detail}")
+
+
+def _no_room_but_turns(caps: Caps, tally: Tally) -> CapFired | None:
+    """Ask all caps for room but that of turns: a call aside is no turn."""
+    return exhausted(replace(caps, turns=None), tally)

@@ -8,21 +8,28 @@ doing and fail; a broken provider, environment, loop or grader is ours and makes
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evalkit.core.clock import Clock
-from evalkit.core.errors import Stopped
+from evalkit.core.errors import ProviderError, Stopped
+from evalkit.core.message import Message, Reply, Request
 from evalkit.core.plan import Trial
-from evalkit.core.protocols import Environment, Loop, Parts
+from evalkit.core.protocols import Environment, Parts
 from evalkit.core.record import Halted, Nature, Outcome, Stop, Tally, TrialRecord, Verdict
+from evalkit.engine.asking import Asker, Failed
 from evalkit.engine.contain import contain, explain
-from evalkit.engine.dispatch import Dispatcher, toolbox
-from evalkit.engine.grading import FinalEvidence, Grade, grade
+from evalkit.engine.dispatch import Dispatcher
+from evalkit.engine.grading import Bench, Judged, WorldEvidence
 from evalkit.engine.ground import TrialGround
+from evalkit.engine.ledger import Ledger
 from evalkit.engine.retry import Retrier
-from evalkit.engine.session import TrialSession
+from evalkit.engine.session import Kit, TrialSession
+from evalkit.engine.toolbox import toolbox
+from evalkit.engine.watching import Watch
 
 FINISHED = Stop(reason="finished")
+FEEDBACK = "[Notice from the harness] A check of your work failed. Mend it, then end your turn again.\n\n{failure}"
 
 
 def play_trial(trial: Trial, parts: Parts, clock: Clock) -> TrialRecord:
@@ -36,12 +43,11 @@ def play_trial(trial: Trial, parts: Parts, clock: Clock) -> TrialRecord:
         if session is None:
             contain(world.close)
             return unplayable(trial, nature, Stop(reason="error:setup", detail=_text(broke)), clock)
-        stop = _converse(session, parts.loop, world)
+        stage = Stage(trial=trial, parts=parts, session=session, world=world, ground=ground, clock=clock)
+        stop = stage.converse()
         tally = session.tally
         session.events.append(Halted(turn=tally.turns, stop=stop, at=clock.time()))
-        graded = None if stop.is_error else _grade(trial, parts, session, world, ground, clock)
-        if graded is not None:
-            session.events.extend(graded.checked)
+        graded = None if stop.is_error else stage.grade()
         return TrialRecord(
             key=trial.key,
             seed=trial.seed,
@@ -50,6 +56,7 @@ def play_trial(trial: Trial, parts: Parts, clock: Clock) -> TrialRecord:
             graded=graded.verdict if graded else None,
             answer=session.answer,
             tally=tally,
+            grading=stage.grading,
             nature=nature,
             started=started,
             seconds=clock.monotonic() - start,
@@ -72,54 +79,122 @@ def outcome_of(stop: Stop, verdict: Verdict | None, *, graded: bool) -> Outcome:
     return "passed" if verdict == "pass" and by_itself else "failed"
 
 
+@dataclass(slots=True, kw_only=True)
+class Stage:
+    """One trial under way; `grading` counts what its graders use."""
+
+    trial: Trial
+    parts: Parts
+    session: TrialSession
+    world: Environment
+    ground: TrialGround
+    clock: Clock
+    grading: Tally = field(default_factory=Tally)
+
+    def converse(self) -> Stop:
+        """Let the loop play to its end, as often as the ladder sends it back, and shut the world down; say why it ended."""
+        try:
+            _, broke = contain(self._play)
+        except Stopped:
+            broke = None
+        _, stuck = contain(self.world.close)
+        if self.session.stopped is not None:
+            return self.session.stopped
+        if broke is not None:
+            return Stop(reason="error:loop", detail=explain(broke))
+        if stuck is not None:
+            return Stop(reason="error:environment", detail=explain(stuck))
+        return FINISHED
+
+    def grade(self) -> Judged:
+        """Let the graders look at what the agent left."""
+        bench = Bench(checks=tuple(zip(self.trial.task.graders, self.parts.graders, strict=True)), clock=self.clock)
+        ledger = Ledger(self.clock)
+        judged = bench.grade(self._evidence(ledger), self.session.tally.turns)
+        self.session.events.extend(judged.checked)
+        self.grading = replace(ledger.tally, seconds=sum(one.seconds for one in judged.checked))
+        return judged
+
+    def _play(self) -> None:
+        """Play the loop; where it ends by itself and a check of the ladder fails, tell it the failure and play on."""
+        verify = self.trial.variant.verify
+        bench = Bench(checks=tuple(zip(self.trial.task.checks, self.parts.checks, strict=True)), clock=self.clock)
+        corrections = 0
+        while True:
+            self.parts.loop.play(self.session)
+            if verify is None or not bench.checks:
+                return
+            judged = bench.climb(self._evidence(None), self.session.tally.turns)
+            for event in judged.checked:
+                self.session.record(event)
+            if judged.verdict != "fail" or corrections >= verify.self_correct:
+                return
+            corrections += 1
+            self.session.note(FEEDBACK.format(failure=judged.failure), "self_correct")
+
+    def _evidence(self, ledger: Ledger | None) -> WorldEvidence:
+        """Put the evidence together; a check that asks a model is charged to `ledger`, to the session where that is None."""
+
+        def asking(messages: tuple[Message, ...], max_tokens: int) -> Reply:
+            """Ask the variant's model."""
+            if ledger is None:
+                return self.session.consult(messages, purpose="judge", max_tokens=max_tokens)
+            return self._ask_aside(messages, max_tokens, ledger)
+
+        return WorldEvidence(
+            task=self.trial.task,
+            answer=self.session.answer,
+            transcript=self.session.transcript,
+            world=self.world,
+            ground=self.ground,
+            asking=asking,
+        )
+
+    def _ask_aside(self, messages: tuple[Message, ...], max_tokens: int, ledger: Ledger) -> Reply:
+        """Make a model call that no cap of the trial bounds; raises `ProviderError` where it fails."""
+        call = self.session.tally.calls + ledger.calls + 1
+        request = Request(system="", messages=messages, max_tokens=max_tokens, seed=self.trial.seed, call=call)
+        done = self.session.asker.call(request, ledger, purpose="judge", held=0, is_turn=False, agent="grader")
+        if isinstance(done, Failed):
+            self.session.events.append(done.event)
+            raise ProviderError(done.stop.detail)
+        event, reply = done
+        self.session.events.append(event)
+        return reply
+
+
 def _open_session(trial: Trial, parts: Parts, world: Environment, clock: Clock) -> TrialSession:
     """Put the session of a trial together."""
+    variant = trial.variant
     declared = [(tool.spec(Path(trial.task.base)), tool) for tool in parts.tools]
-    specs, tools = toolbox(world, declared)
-    retrier = Retrier(trial.variant.retries, clock, random.Random(trial.seed))
+    retrier = Retrier(variant.retries, clock, random.Random(trial.seed))
     dispatcher = Dispatcher(
         world=world,
-        specs=specs,
-        declared=tools,
         retrier=retrier,
         clock=clock,
+        output=variant.tool_output,
         base=Path(trial.task.base),
-        generic_errors=trial.variant.errors == "generic",
+        generic_errors=variant.errors == "generic",
     )
-    return TrialSession(
+
+    def watch() -> Watch:
+        """Open the detectors of one conversation."""
+        named = zip(variant.detectors, parts.detectors, strict=True)
+        return Watch(detectors=[(spec.kind, part, part.open()) for spec, part in named], guardrails=parts.guardrails)
+
+    kit = Kit(
         trial=trial,
-        provider=parts.provider.open(trial),
-        context=parts.context,
+        asker=Asker(provider=parts.provider.open(trial), retrier=retrier, clock=clock, patience=variant.caps.seconds),
         dispatcher=dispatcher,
-        retrier=retrier,
+        box=toolbox(world, trial.task.environment.kind, declared, variant.tools),
         clock=clock,
+        price=parts.provider.price(),
+        window_tokens=parts.provider.window(),
+        watch=watch,
+        policies=parts.policies,
+        system="\n\n".join(text for text in (*parts.fragments, variant.prompt) if text),
     )
-
-
-def _converse(session: TrialSession, loop: Loop, world: Environment) -> Stop:
-    """Let the loop play to its end and shut the world down; say why it ended."""
-    try:
-        _, broke = contain(lambda: loop.play(session))
-    except Stopped:
-        broke = None
-    _, stuck = contain(world.close)
-    if session.stopped is not None:
-        return session.stopped
-    if broke is not None:
-        return Stop(reason="error:loop", detail=explain(broke))
-    if stuck is not None:
-        return Stop(reason="error:environment", detail=explain(stuck))
-    return FINISHED
-
-
-def _grade(
-    trial: Trial, parts: Parts, session: TrialSession, world: Environment, ground: TrialGround, clock: Clock
-) -> Grade:
-    """Let the graders look at what the agent left."""
-    evidence = FinalEvidence(
-        task=trial.task, answer=session.answer, transcript=session.transcript, world=world, ground=ground
-    )
-    return grade(trial.task.graders, parts.graders, evidence, clock, session.tally.turns)
+    return TrialSession(kit, prompt=trial.task.prompt, caps=variant.caps, context=(*variant.condense, variant.context))
 
 
 def unplayable(trial: Trial, nature: Nature, stop: Stop, clock: Clock) -> TrialRecord:

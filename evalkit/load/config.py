@@ -13,7 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from evalkit import parts
-from evalkit.core.plan import Caps, Config, Gate, Retries, Variant
+from evalkit.core.plan import (
+    Caps,
+    Config,
+    Gate,
+    Retries,
+    Spec,
+    ToolOutput,
+    ToolStyle,
+    Variant,
+    Verify,
+    WrapUp,
+)
 from evalkit.load.document import is_file, read_document
 from evalkit.load.faults import adapter_of, validate
 from evalkit.load.forms import CONFIG, VARIANT
@@ -23,7 +34,15 @@ from evalkit.load.problems import Problems, meant
 from evalkit.load.specs import read_parts
 from evalkit.load.variants import declared, expand, read_axes, refuse_undeclared, written
 
-FAMILIES = {"provider": "providers", "loop": "loops", "context": "context"}
+FAMILIES = {
+    "provider": "providers",
+    "loop": "loops",
+    "context": "context",
+    "condense": "context",
+    "detectors": "detectors",
+    "guardrails": "guardrails",
+    "extra_tools": "tools",
+}
 """The keys of a variant that hold parts, and the family of each."""
 
 LONGEST_CHAIN = 20
@@ -139,6 +158,9 @@ def _variant(name: str, node: Node, source: str, problems: Problems) -> Variant 
     plain: Any = {one.name: getattr(form, one.name) for one in fields(form) if one.name not in FAMILIES}
     plain["caps"] = Caps(**asdict(form.caps))
     plain["retries"] = Retries(**asdict(form.retries))
+    for key, made in (("verify", Verify), ("wrap_up", WrapUp), ("tool_output", ToolOutput), ("tools", ToolStyle)):
+        value = getattr(form, key)
+        plain[key] = None if value is None else made(**asdict(value))
     variant = Variant(name=name, source=source, **plain, **held.specs)
     _check_sense(variant, node, problems)
     return variant
@@ -149,5 +171,18 @@ def _check_sense(variant: Variant, node: Node, problems: Problems) -> None:
     if variant.caps.usd is not None and parts.build("providers", variant.provider).price() is None:
         what = f"a dollar cap in the variant {variant.name!r}, whose provider has no known price"
         problems.add(node.find(["caps", "usd"]).mark, what, "give the provider a `usd_price`, or drop the cap")
+    for fragment in variant.fragments:
+        if fragment not in parts.kinds("fragments"):
+            there = parts.kinds("fragments")
+            problems.add(node.find(["fragments"]).mark, f"there is no fragment {fragment!r}", meant(fragment, there))
+    wants_window = [spec.kind for spec in (*variant.condense, variant.context) if _wants_window(spec)]
+    if wants_window and parts.build("providers", variant.provider).window() is None:
+        what = f"{wants_window[0]} in the variant {variant.name!r}, whose provider has no known context window"
+        problems.add(node.mark, what, "give the provider a `context_window`")
     if variant.retries.longest < variant.retries.base:
         problems.add(node.find(["retries", "longest"]).mark, "`longest` is shorter than `base`", "raise it")
+
+
+def _wants_window(spec: Spec) -> bool:
+    """True for a context policy that goes by the size of the model's context window."""
+    return bool(getattr(parts.part("context", spec.kind), "WANTS_WINDOW", False))

@@ -15,7 +15,18 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from pydantic import AfterValidator, WithJsonSchema
 from pydantic import Field as Described
 
-from evalkit.core.plan import Caps, Gate, Retries, Task, Variant
+from evalkit.core.plan import (
+    Caps,
+    Gate,
+    Item,
+    Retries,
+    Task,
+    ToolOutput,
+    ToolStyle,
+    Variant,
+    Verify,
+    WrapUp,
+)
 from evalkit.load.node import shown
 from evalkit.load.problems import meant
 from evalkit.parts._duration import Duration
@@ -151,6 +162,33 @@ RETRIES = form(
     },
 )
 
+VERIFY = form(
+    Verify, "Verify", {"self_correct": told(int, "how often a failed check goes back to the model", ge=0, le=100)}
+)
+
+WRAP_UP = form(WrapUp, "WrapUp", {"turns": told(int, "turns that are left when the note comes", ge=1, le=1000)})
+
+TOOL_OUTPUT = form(
+    ToolOutput,
+    "ToolOutput",
+    {
+        "tokens": told(int, "tokens, by estimate, of one result that the model is shown at most", ge=1),
+        "keep": told(Literal["head", "tail", "both"], "which part of a longer one is shown"),
+    },
+)
+
+TOOL_STYLE = form(
+    ToolStyle,
+    "ToolStyle",
+    {
+        "naming": told(Literal["plain", "prefix", "suffix"], "where the name of a tool's home goes in its own"),
+        "verbosity": told(
+            Literal["concise", "detailed", "agent"],
+            "how much tools say that have a choice; `agent` lets the model choose",
+        ),
+    },
+)
+
 _TASK: dict[str, Any] = {
     "id": told(Name, "name of the task, unique in the suite"),
     "prompt": told(Prompt, "what the agent is asked"),
@@ -160,6 +198,7 @@ _TASK: dict[str, Any] = {
     "checks": told(many(part_of("checks")), "what the loop may look at while it works"),
     "environment": told(part_of("environments"), "the world that the agent acts on"),
     "tools": told(many(part_of("tools")), "tools beside those of the environment"),
+    "checklist": told(tuple[Item, ...], "features of a long task in their order, for loops that keep a list"),
     "simulate": told(Simulate, "how the simulated model would solve it"),
     "count_capped": told(
         Literal["failed", "graded"], "what a trial counts as that a cap ended: failed, or what the graders say"
@@ -176,11 +215,20 @@ _VARIANT: dict[str, Any] = {
     "provider": told(part_of("providers"), "the model"),
     "loop": told(part_of("loops"), "the control flow"),
     "context": told(part_of("context"), "what of the conversation the model is shown"),
+    "condense": told(many(part_of("context")), "context policies that are applied before `context`"),
     "caps": told(CAPS, "limits of one trial; the first that is crossed ends it"),
     "retries": told(RETRIES, "how often a call that failed in passing is tried"),
     "errors": told(Literal["verbatim", "generic"], "what the model is shown of a failed tool call"),
     "prompt": told(str, "the system prompt"),
     "max_tokens": told(int, "tokens of one reply at most", ge=1, le=1_000_000),
+    "fragments": told(tuple[str, ...], "pieces of a system prompt by name, put before `prompt`"),
+    "verify": told(VERIFY | None, "run the task's checks when the loop thinks that it is done"),
+    "wrap_up": told(WRAP_UP | None, "tell the model to end when few turns are left"),
+    "detectors": told(many(part_of("detectors")), "what watches for a lack of progress"),
+    "guardrails": told(many(part_of("guardrails")), "tripwires that end a trial"),
+    "tool_output": told(TOOL_OUTPUT, "how much of a tool's result the model is shown"),
+    "tools": told(TOOL_STYLE, "how tools are named and how much they say"),
+    "extra_tools": told(many(part_of("tools")), "tools of the loop beside the task's own"),
 }
 
 VARIANT = form(Variant, "Variant", _VARIANT, without=("name", "source"))

@@ -41,7 +41,7 @@ def config_schema() -> dict[str, JSON]:
     What a file leaves to `common` or to the file that it extends, or to those that extend it, it need not have.
     """
     root, definitions = _rooted(adapter_of(CONFIG), "")
-    for family in ("providers", "loops", "context"):
+    for family in ("providers", "loops", "context", "detectors", "guardrails", "tools"):
         definitions |= _family(family, whole=False)
     return _file("evalkit config", {**root, "required": ["version"]}, definitions)
 

@@ -23,6 +23,8 @@ ONE = {
     "tools": "a tool",
     "checks": "a check",
     "context": "a context policy",
+    "detectors": "a detector",
+    "guardrails": "a guardrail",
 }
 """A part of each family, in words."""
 

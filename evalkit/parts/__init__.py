@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import pkgutil
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -21,7 +21,17 @@ from evalkit.core.errors import ConfigurationError, Problem
 from evalkit.core.message import JSON
 from evalkit.core.plan import Spec
 
-FAMILIES = ("loops", "providers", "environments", "tools", "checks", "context")
+FAMILIES = (
+    "loops",
+    "providers",
+    "environments",
+    "tools",
+    "checks",
+    "context",
+    "detectors",
+    "guardrails",
+    "fragments",
+)
 
 
 @cache
@@ -49,7 +59,7 @@ def part(family: str, kind: str) -> type[Any]:
 @cache
 def adapter(family: str, kind: str) -> TypeAdapter[Any]:
     """Validator of a kind's options, wrapped in a tuple of one (which lets the strict configuration reach the dataclass)."""
-    return TypeAdapter(tuple[part(family, kind)], config=ConfigDict(extra="forbid", strict=True))  # type: ignore[misc]  # the class is only known at run time
+    return TypeAdapter(tuple[part(family, kind)], config=ConfigDict(extra="forbid", strict=True))  # type: ignore[misc, arg-type, unused-ignore]  # the class is only known at run time
 
 
 def faults(family: str, kind: str, options: Mapping[str, JSON]) -> tuple[tuple[tuple[str | int, ...], str], ...]:
@@ -62,11 +72,23 @@ def faults(family: str, kind: str, options: Mapping[str, JSON]) -> tuple[tuple[t
 
 
 def build(family: str, spec: Spec) -> Any:
-    """Make a part; a `ConfigurationError` lists everything that is wrong with its options."""
-    wrong = faults(family, spec.kind, spec.options)
-    if wrong:
-        place = f"{family}: {spec.kind}"
+    """Make a part, or give the one made before of the same options: parts are frozen and have no state.
+
+    A `ConfigurationError` lists everything that is wrong with the options.
+    """
+    return _built(family, spec.kind, json.dumps([spec.options], sort_keys=True))
+
+
+@lru_cache(maxsize=8192)
+def _built(family: str, kind: str, options: str) -> Any:
+    """Validate and make a part."""
+    try:
+        return adapter(family, kind).validate_json(options)[0]
+    except ValidationError as error:
+        place = f"{family}: {kind}"
         raise ConfigurationError(
-            *(Problem(where=".".join((place, *map(str, path))), what=what) for path, what in wrong)
-        )
-    return adapter(family, spec.kind).validate_json(json.dumps([spec.options]))[0]
+            *(
+                Problem(where=".".join((place, *map(str, fault["loc"][1:]))), what=fault["msg"])
+                for fault in error.errors(include_url=False)
+            )
+        ) from error

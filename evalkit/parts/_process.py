@@ -201,7 +201,9 @@ def _belongs(pid: int, marks: Sequence[str]) -> bool:
 def _started(pid: int) -> int:
     """When a process was started, in the kernel's ticks; -1 where it is gone."""
     try:
-        return int((_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19])
+        return int(
+            (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
+        )
     except (OSError, IndexError):
         return -1
 

@@ -10,11 +10,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, TypedDict
 
 from evalkit.core.message import Message, ToolCall
-from evalkit.core.record import Acted, Asked, Attempt, Checked, Event, Halted, Noted, Stop, Unanswered
+from evalkit.core.record import (
+    Acted,
+    Asked,
+    Attempt,
+    Checked,
+    Condensed,
+    Delegated,
+    Event,
+    Flagged,
+    Halted,
+    Listed,
+    Noted,
+    Observed,
+    Reflected,
+    Stop,
+    Unanswered,
+)
 from evalkit.report.clean import clean_line, clean_name, excerpt
 from evalkit.report.numbers import count, dollars, duration, times
 
-Kind = Literal["thought", "model", "call", "result", "retry", "note", "check", "grader", "stop", "broken", "cut"]
+Kind = Literal[
+    "thought", "model", "call", "result", "retry", "note", "check", "grader", "stop", "broken", "cut", "mechanism"
+]
 Tone = Literal["plain", "good", "bad", "warn"]
 
 REASON = 1_000
@@ -73,6 +91,10 @@ def _told(event: Event, piece: int | None) -> Iterator[Step]:
             yield step(kind="note", turn=event.turn, label=label, text=excerpt(event.text, piece))
         case Checked():
             yield _told_checked(event)
+        case Flagged() | Reflected() | Condensed() | Delegated() | Listed():
+            yield _told_mechanism(event, piece)
+        case Observed():
+            return
         case Halted():
             yield _told_stop(event.stop, event.turn)
 
@@ -124,6 +146,40 @@ def _told_checked(event: Checked) -> Step:
         text=reason,
         tone=TONES.get(event.verdict, "warn"),
     )
+
+
+def _told_mechanism(event: Flagged | Reflected | Condensed | Delegated | Listed, piece: int | None) -> Step:
+    """Tell what a mechanism of the loop did."""
+    meta, text, tone = "", "", "plain"
+    match event:
+        case Flagged():
+            label, text, tone = f"detector {clean_name(event.detector)}: {event.then}", event.pattern, "warn"
+        case Reflected():
+            label = f"reflection: {(event.recommendation or 'cannot be read').replace('_', ' ')}"
+            text = event.error or "\n".join((*event.issues, event.revised_plan)).strip()
+            meta = "" if event.confidence is None else f"confidence {event.confidence:g}"
+            tone = "plain" if event.recommendation == "continue" else "warn"
+        case Condensed():
+            label, text = (
+                f"context {clean_name(event.policy)}: a summary for {times(event.covered, 'message')}",
+                event.text,
+            )
+            meta = f"view of {count(event.before)} → {count(event.after)} tokens"
+            text, tone = (event.error, "warn") if event.error else (text, "plain")
+        case Delegated():
+            label, text = f"{clean_name(event.agent)}: {clean_name(event.stop.reason)}", event.answer
+            meta = f"{times(event.tally.turns, 'turn')} · {count(event.tally.tokens)} tokens"
+        case Listed():
+            label, text = f"checklist {clean_name(event.item)}: {event.action}", event.detail
+            tone = {"passed": "good", "refused": "bad"}.get(event.action, "plain")
+    return {
+        "kind": "mechanism",
+        "turn": event.turn,
+        "label": label,
+        "meta": meta,
+        "text": excerpt(text, piece),
+        "tone": tone,  # type: ignore[typeddict-item]  # one of the tones
+    }
 
 
 def _told_stop(stop: Stop, turn: int) -> Step:

@@ -25,6 +25,7 @@ SYMBOLS = {
     "stop": "■",
     "broken": "!",
     "cut": "⋮",
+    "mechanism": "◆",
 }
 VERDICTS = {"good": "✓", "bad": "✗", "warn": "?"}
 

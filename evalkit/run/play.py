@@ -6,13 +6,15 @@ parts (which have no state), and never raises.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from threading import Lock
+from typing import Any
 
 from evalkit import parts as families
 from evalkit.core.clock import SystemClock
-from evalkit.core.plan import Task, Trial, Variant
-from evalkit.core.protocols import Parts
+from evalkit.core.plan import Spec, Task, Trial, Variant
+from evalkit.core.protocols import ContextPolicy, Parts
 from evalkit.core.record import Stop, TrialRecord
 from evalkit.engine.contain import contain, explain
 from evalkit.engine.trial import play_trial, unplayable
@@ -50,8 +52,22 @@ def build_parts(task: Task, variant: Variant) -> Parts:
     return Parts(
         loop=families.build("loops", variant.loop),
         provider=families.build("providers", variant.provider),
-        context=families.build("context", variant.context),
+        policies=build_policies,
         environment=families.build("environments", task.environment),
-        tools=tuple(families.build("tools", spec) for spec in task.tools),
-        graders=tuple(families.build("checks", spec) for spec in task.graders),
+        tools=_build_all("tools", (*task.tools, *variant.extra_tools)),
+        checks=_build_all("checks", task.checks),
+        graders=_build_all("checks", task.graders),
+        detectors=_build_all("detectors", variant.detectors),
+        guardrails=_build_all("guardrails", variant.guardrails),
+        fragments=tuple(families.build("fragments", Spec(kind=name)).text() for name in variant.fragments),
     )
+
+
+def build_policies(specs: Sequence[Spec]) -> tuple[tuple[str, ContextPolicy], ...]:
+    """Build context policies, each with its kind."""
+    return tuple((spec.kind, families.build("context", spec)) for spec in specs)
+
+
+def _build_all(family: str, specs: Sequence[Spec]) -> tuple[Any, ...]:
+    """Build parts of one family."""
+    return tuple(families.build(family, spec) for spec in specs)

@@ -131,6 +131,9 @@ def test_a_provider_that_crashes_is_an_error_of_the_provider(play: Play) -> None
         def ready(self) -> None:
             return None
 
+        def window(self) -> None:
+            return None
+
         def price(self) -> None:
             return None
 
@@ -246,6 +249,7 @@ def test_calls_that_a_loop_left_open_are_answered_before_the_model_is_asked_agai
         nature = provider.nature
         price = provider.price
         ready = provider.ready
+        window = provider.window
 
         def open(self, trial: Trial) -> Any:
             opened.append(provider.open(trial))

@@ -170,7 +170,7 @@ tasks:
         (TASKS + "  - {id: a, prompt: do, graders: [{kind: looks}]}", ["s.yaml:5:10: the id 'a' again (the task at s.yaml:4:10 has it)"]),
         (TASKS + "configs: [no.yaml]", ["s.yaml:5:11: there is no file 'no.yaml' (paths start from the suite's folder)"]),
         (TASKS + "configs: no.yaml", ["s.yaml:5:10: `configs` wants a list, got the text 'no.yaml' (write it as [ … ], or one line each behind a dash)"]),
-        (TASKS + "defaults: {id: x}", ["s.yaml:5:12: unknown key 'id' (did you mean 'tags'?)".replace("did you mean 'tags'?", "there are: checks, count_capped, environment, graders, simulate, tags, tools, trials")]),
+        (TASKS + "defaults: {id: x}", ["s.yaml:5:12: unknown key 'id' (did you mean 'tags'?)".replace("did you mean 'tags'?", "there are: checklist, checks, count_capped, environment, graders, simulate, tags, tools, trials")]),
         (TASKS + "defaults: {trials: many}", ["s.yaml:5:20: `trials` wants a whole number, got the text 'many'"]),
         (TASKS + "defaults: {environment: {kind: wrld}}", ["s.yaml:5:32: there is no environment of kind 'wrld' (did you mean 'world'?)"]),
         (TASKS + "defaults: [trials]", ["s.yaml:5:11: `defaults` wants a mapping, got a list"]),

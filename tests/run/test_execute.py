@@ -144,7 +144,14 @@ def test_the_first_reason_of_a_brake_stays() -> None:
 def test_every_backend_gives_the_same_records(name: str) -> None:
 
     def facts(record: TrialRecord) -> TrialRecord:
-        return replace(record, started=0.0, seconds=0.0, tally=replace(record.tally, seconds=0.0), events=())
+        return replace(
+            record,
+            started=0.0,
+            seconds=0.0,
+            tally=replace(record.tally, seconds=0.0),
+            grading=replace(record.grading, seconds=0.0),
+            events=(),
+        )
 
     plan = trials(tasks=4, n=3)
     expected = {record.key: facts(record) for record in map(play, plan)}

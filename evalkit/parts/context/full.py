@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evalkit.core.message import Message
-from evalkit.core.record import Tally
+from evalkit.core.protocols import History, MemoRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Full:
     """Show the model the whole transcript."""
 
-    def view(self, messages: tuple[Message, ...], tally: Tally) -> tuple[Message, ...]:
+    def due(self, history: History) -> MemoRequest | None:
+        """No memo is ever needed."""
+        return None
+
+    def view(self, history: History) -> tuple[Message, ...]:
         """Leave nothing out."""
-        return messages
+        return history.messages

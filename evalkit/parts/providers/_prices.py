@@ -23,6 +23,13 @@ def list_price(model: str) -> Price | None:
     return _table().get(dated[1] if dated else model)
 
 
+def known_window(model: str) -> int | None:
+    """Tokens of a known model's context window: 200,000 in the 4-5 generation, a million since; None for an unknown model."""
+    if list_price(model) is None:
+        return None
+    return 200_000 if "-4-5" in model else 1_000_000
+
+
 @cache
 def _table() -> Mapping[str, Price]:
     """All prices of the file, by model."""

@@ -40,7 +40,7 @@ from evalkit.parts.providers._messages_api import (
     scrubbed,
     tool_params,
 )
-from evalkit.parts.providers._prices import list_price
+from evalkit.parts.providers._prices import known_window, list_price
 
 _OWN_FIELDS = frozenset(
     (
@@ -70,7 +70,8 @@ class Anthropic:
     own. `thinking` is sent as it is. `sampling` is sent beside the request for peers that still take such fields
     (`temperature`, `top_p`); the API itself has done away with them. `cache` lets the API cache the prompt up to its last
     block: cheaper over many turns, but what a trial costs then hangs on what ran before it. `usd_price` goes before the
-    list price; a peer on this machine wants one of zeros. `timeout` is how long the other side may be silent.
+    list price; a peer on this machine wants one of zeros. `context_window`, in tokens, goes before the known model's.
+    `timeout` is how long the other side may be silent.
     `identify` names trial and call to the server, which a simulating one needs.
     """
 
@@ -81,6 +82,7 @@ class Anthropic:
     sampling: Mapping[str, JSON] | None = None
     cache: bool = False
     usd_price: Price | None = None
+    context_window: int | None = None
     timeout: Duration = 600.0
     identify: bool = False
     nature: ClassVar[Nature] = "live"
@@ -99,6 +101,10 @@ class Anthropic:
     def price(self) -> Price | None:
         """The price given, else the list price of the model; None where neither is known."""
         return self.usd_price or list_price(self.model)
+
+    def window(self) -> int | None:
+        """Tokens of the context window: as given, else the known model's."""
+        return self.context_window or known_window(self.model)
 
     def open(self, trial: Trial) -> AnthropicProvider:
         """Make the provider of one trial; the client behind it is shared and made at the first call."""

@@ -37,6 +37,7 @@ class Scripted:
 
     script: tuple[Line, ...]
     usd_price: Price | None = None
+    context_window: int | None = None
     nature: ClassVar[Nature] = "simulated"
 
     def ready(self) -> str | None:
@@ -46,6 +47,10 @@ class Scripted:
     def price(self) -> Price | None:
         """The price given, if one was."""
         return self.usd_price
+
+    def window(self) -> int | None:
+        """The context window given, if one was."""
+        return self.context_window
 
     def open(self, trial: Trial) -> ScriptedProvider:
         """Start the script anew."""

@@ -40,11 +40,13 @@ _CALL_ID = re.compile(r"toolu_([0-9a-f]{1,16})_(\d{1,9})_\d+")
 class Simulated:
     """An agent's model by its rates.
 
-    `usd_price` goes before the usual price, in US dollars per million tokens. `latency` is how long each reply takes to come.
+    `usd_price` goes before the usual price, in US dollars per million tokens. `context_window` is in tokens; a longer prompt is refused.
+    `latency` is how long each reply takes to come.
     """
 
     profile: Profile = field(default_factory=Profile)
     usd_price: Price | None = None
+    context_window: int = 200_000
     latency: Duration = 0.0
     nature: ClassVar[Nature] = "simulated"
 
@@ -55,6 +57,10 @@ class Simulated:
     def price(self) -> Price:
         """The price given, else the usual one."""
         return self.usd_price or USUAL_PRICE
+
+    def window(self) -> int:
+        """The context window."""
+        return self.context_window
 
     def open(self, trial: Trial) -> SimulatedProvider:
         """Make the model of one trial; of the trial only the task's `simulate:` block is read.

@@ -4,7 +4,7 @@
   const PAGE = 50;
   const OUTCOMES = ["failed", "error", "passed"];
   const MARKS = { failed: "✗", error: "!", passed: "✓" };
-  const SYMBOLS = { thought: "…", model: "●", call: "→", result: "←", retry: "↻", note: "✎", stop: "■", broken: "!", cut: "⋮" };
+  const SYMBOLS = { thought: "…", model: "●", call: "→", result: "←", retry: "↻", note: "✎", stop: "■", broken: "!", cut: "⋮", mechanism: "◆" };
   const JUDGED = { good: "✓", bad: "✗", warn: "?" };
   const byId = (id) => document.getElementById(id);
   const status = byId("status");

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evalkit.core.clock import ManualClock
 from evalkit.core.message import Message, Text, ToolCall, ToolResult, user
 from evalkit.core.plan import Spec, Trial
-from evalkit.core.protocols import Parts
+from evalkit.core.protocols import History, Parts
 from evalkit.core.record import Asked, Tally
 from evalkit.engine.trial import play_trial
 from evalkit.parts import build, faults
@@ -21,6 +21,12 @@ from evalkit.parts.environments.bare import Bare
 from evalkit.parts.loops.react import React
 from evalkit.parts.providers.scripted import Line, Scripted
 from evalkit.serve.history import flaw
+
+
+def view(turns: int, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """What a window of so many turns shows."""
+    history = History(messages=messages, memos=(), tally=Tally(), prompt_tokens=0, window_tokens=None)
+    return Window(turns=turns).view(history)
 
 
 def turn(number: int, calls: int, notes: int, parts: int = 1) -> list[Message]:
@@ -48,18 +54,18 @@ def conversations(draw: st.DrawFn) -> tuple[Message, ...]:
 @given(conversations(), st.integers(1, 14))
 def test_every_view_is_one_that_the_api_accepts(messages: tuple[Message, ...], turns: int) -> None:
     assert flaw(messages) is None
-    shown = Window(turns=turns).view(messages, Tally())
+    shown = view(turns, messages)
     assert flaw(shown) is None
     assert shown[0] == messages[0]
     assert shown[-1] == messages[-1]
-    assert Window(turns=turns).view(shown, Tally()) == shown
+    assert view(turns, shown) == shown
 
 
 @given(conversations(), st.integers(1, 14))
 def test_a_view_is_the_request_and_an_unbroken_end_of_whole_exchanges(
     messages: tuple[Message, ...], turns: int
 ) -> None:
-    shown = Window(turns=turns).view(messages, Tally())
+    shown = view(turns, messages)
     if shown != messages:
         kept = shown[1:]
         assert kept == messages[-len(kept) :]
@@ -71,14 +77,13 @@ def test_a_view_is_the_request_and_an_unbroken_end_of_whole_exchanges(
 
 def test_the_last_exchanges_stay_with_their_notes() -> None:
     messages = (user("the request"), *turn(1, 1, 0), *turn(2, 2, 1), *turn(3, 0, 1))
-    shown = Window(turns=2).view(messages, Tally())
+    shown = view(2, messages)
     assert [message.text for message in shown] == ["the request", "turn 2", "", "note 0", "turn 3", "note 0"]
-    assert Window(turns=3).view(messages, Tally()) is messages
+    assert view(3, messages) == messages
 
 
 def test_a_window_of_nothing_is_refused() -> None:
     assert faults("context", "window", {"turns": 0})
-    assert faults("context", "window", {})
     assert faults("context", "window", {"turns": "3"})
     assert not faults("context", "window", {"turns": 3})
 
@@ -88,7 +93,7 @@ def test_the_engine_sends_what_the_window_shows(make_trial: Callable[..., Trial]
     parts = Parts(
         loop=React(),
         provider=Scripted(script=script),
-        context=build("context", Spec(kind="window", options={"turns": 2})),
+        policies=lambda _: (("window", build("context", Spec(kind="window", options={"turns": 2}))),),
         environment=Bare(),
         tools=(does(name="t", action=lambda _: "ok"),),
         graders=(says(),),

@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from evalkit.core.errors import ConfigurationError, ProviderError
 from evalkit.core.message import JSON, Message, Price, Reply, Request, Text, ToolResult, ToolSpec, user
 from evalkit.core.plan import Caps, Spec, Trial
+from evalkit.core.protocols import History
 from evalkit.core.record import Tally
 from evalkit.parts import build, faults
 from evalkit.parts.context.window import Window
@@ -195,7 +196,8 @@ FOUR = {**SOLUTION, "steps": [LOOK, {"tool": "check", "args": {"n": 1}}, {"tool"
 
 def dropped() -> list[Message]:
     """A conversation out of which a window has dropped the look-up: the last exchange shows only the second check."""
-    shown = Window(turns=1).view(tuple(talk(model(FOUR), turns=3)), Tally())
+    talked = tuple(talk(model(FOUR), turns=3))
+    shown = Window(turns=1).view(History(messages=talked, memos=(), tally=Tally(), prompt_tokens=0, window_tokens=None))
     assert len(shown) == 3
     assert "order A200" not in str(shown)
     return list(shown)
