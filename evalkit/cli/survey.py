@@ -20,11 +20,20 @@ from evalkit.core.record import Outcome, Stop, Verdict
 from evalkit.parts.importers._rows import Header, Imported, Importer, Item, Note, plainly, refuse, text_of
 
 MOST_TRIALS = 1_000_000
+MOST_ERRORS = 10_000
+"""Different texts of errors that are counted apart."""
+
 LONGEST_PROMPT = 4_000
 """Characters of an input that are kept as the prompt of a task."""
 
 PROMPTS = 32 * 2**20
 """Characters of prompts that are kept in all."""
+
+IMPORTED = "imported"
+"""What is put where another harness's own thing was: its suite's name, its loop, its graders."""
+
+PLAIN = ("csv", "jsonl")
+"""Formats that are of no harness, so that a suite is not called by them."""
 
 UNKNOWN = "unknown"
 """The stop of a trial of which the file does not say why it ended."""
@@ -136,7 +145,7 @@ class Survey:
         for source in sources:
             notes: list[str] = []
             self.notes.append(notes)
-            before, under = self.count, dict[tuple[str, str], int]()
+            before, under, native = self.count, dict[tuple[str, str], int](), set[str | None]()
             for item in source.items():
                 if isinstance(item, Note):
                     notes.append(item.text)
@@ -145,9 +154,13 @@ class Survey:
                     under[suite, variant] = len(self.headers)
                     self.headers.append((suite, variant, item))
                 else:
+                    native.add(item.variant)
                     self._add(source, item, under, seal)
             if self.count == before:
                 raise RunInvalid(f"{plainly(source.path.name)}: holds no trials")
+            if source.name is not None and len(native) > 1:
+                what = f"{plainly(source.path.name)} holds {len(native)} variants, which one name would pool"
+                raise ConfigurationError.of(f"--name {plainly(source.name)}", what, "leave --name out for it")
         self.mark = seal.mark
         self._check_rewards()
 
@@ -179,7 +192,8 @@ class Survey:
         self.outcomes[found.outcome] += 1
         self.stops[row.stop_detail, found.stop.reason] += 1
         if found.error:
-            self.broke[found.error[:80].split("\n", 1)[0]] += 1
+            text = found.error[:80].split("\n", 1)[0]
+            self.broke[text if text in self.broke or len(self.broke) < MOST_ERRORS else "other errors"] += 1
         self.untold.update(name for name in TOLD if getattr(row, name) is None)
         if found.stop.reason == UNKNOWN:
             self.untold["stop"] += 1
@@ -209,7 +223,7 @@ class Survey:
 
 def names(source: Source, item: Imported | Header, choices: Choices) -> tuple[str, str]:
     """The suite and the variant of an item: as the file names them, else as the person does, else by format and file."""
-    suite = choices.suite or item.suite or source.kind
+    suite = choices.suite or item.suite or (IMPORTED if source.kind in PLAIN else source.kind)
     stem = source.path.name.removesuffix(".gz")
     stem = stem[: stem.rfind(".")] if "." in stem[1:] else stem
     return suite, source.name or item.variant or stem.encode("utf-8", "backslashreplace").decode() or source.kind

@@ -6,49 +6,32 @@ again, and a stop is sticky: after the first one every step ends the loop again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from evalkit.core.clock import Clock
 from evalkit.core.errors import Stopped, ToolFailed
-from evalkit.core.message import Message, Price, Reply, Request, ToolCall, ToolResult, ToolSpec, size, user
-from evalkit.core.plan import Caps, Spec, Task, Trial, digest
-from evalkit.core.protocols import ContextPolicy, Loop, MemoRequest, Result, SessionTool
-from evalkit.core.record import Acted, CapFired, Delegated, Event, Noted, Observed, Stop, Tally
+from evalkit.core.message import Message, Reply, Request, ToolCall, ToolResult, ToolSpec, size
+from evalkit.core.plan import Caps, Spec, Task, digest
+from evalkit.core.protocols import Loop, MemoRequest, Result, SessionTool
+from evalkit.core.record import Acted, Delegated, Event, Noted, Observed, Stop, Tally
 from evalkit.engine.asking import Asker, Failed
-from evalkit.engine.budget import allowance, crossed, exhausted
+from evalkit.engine.budget import crossed, exhausted
 from evalkit.engine.contain import contain, explain
-from evalkit.engine.dispatch import Dispatcher, EnvironmentBroke
+from evalkit.engine.dispatch import EnvironmentBroke
+from evalkit.engine.kit import Kit
 from evalkit.engine.ledger import Ledger
-from evalkit.engine.toolbox import Toolbox, extend
+from evalkit.engine.limits import Limits, Question, exhausted_aside
+from evalkit.engine.toolbox import extend
+from evalkit.engine.transcript import Transcript
 from evalkit.engine.viewing import Viewer
-from evalkit.engine.watching import Watch
 
 CUT_OFF = "not run: your reply was cut off at max_tokens before this call was complete; make a shorter reply or a smaller call"
-NOT_RUN = "not run: the loop went on without this call"
 WRAP_UP = "[Notice from the harness] {left} turns are left. Sum up where you stand, give your answer, and end."
 TRUNCATIONS_IN_A_ROW = 3
 PAUSES_IN_A_ROW = 16
 DEEPEST = 3
-UNCAPPED = Caps()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kit:
-    """What all conversations of one trial share."""
-
-    trial: Trial
-    asker: Asker
-    dispatcher: Dispatcher
-    box: Toolbox
-    clock: Clock
-    price: Price | None
-    window_tokens: int | None
-    watch: Callable[[], Watch]
-    policies: Callable[[Sequence[Spec]], tuple[tuple[str, ContextPolicy], ...]]
-    system: str
 
 
 class TrialSession:
@@ -68,23 +51,23 @@ class TrialSession:
     ) -> None:
         """Begin with a request; the time of the conversation starts to count now."""
         self._kit = kit
-        self._caps = caps
         self._context = context
         self._system = kit.system if system is None else system
         self._box = extend(kit.box, [(tool.spec(Path(kit.trial.task.base)), tool) for tool in extra])
         self._agent = agent
         self._parent = parent
         self._ledger: Ledger = Ledger(kit.clock, parent._ledger if parent else None)  # noqa: SLF001  # of the same class
+        above = parent._limits if parent else None  # noqa: SLF001  # of the same class
+        self._limits: Limits = Limits(caps=caps, ledger=self._ledger, price=kit.price, above=above)
         self._viewer = Viewer(
             policies=kit.policies(context), window_tokens=kit.window_tokens, now=kit.clock.time, agent=agent
         )
         self._watch = kit.watch()
-        self._transcript = [user(prompt)]
-        self._prompt_tokens = size(tuple(self._transcript))
+        self._transcript = Transcript(prompt)
+        self._prompt_tokens = size(self._transcript.messages)
         self._cut = 0
         self._delegated = 0
         self._warned_of_end = False
-        self._last: Reply | None = None
         self.events: list[Event] = parent.events if parent else []
         self.models: dict[str, None] = parent.models if parent else {}
         self.stopped: Stop | None = None
@@ -108,7 +91,7 @@ class TrialSession:
     @property
     def transcript(self) -> tuple[Message, ...]:
         """The conversation so far."""
-        return tuple(self._transcript)
+        return self._transcript.messages
 
     @property
     def tally(self) -> Tally:
@@ -118,7 +101,7 @@ class TrialSession:
     @property
     def answer(self) -> str:
         """The text of the last reply; empty where there was none."""
-        return self._last.text if self._last else ""
+        return self._transcript.last.text if self._transcript.last else ""
 
     def now(self) -> float:
         """Seconds since the epoch, for the stamps of events."""
@@ -142,11 +125,11 @@ class TrialSession:
         self._guard(crossed)
         if self._cut:
             results = tuple(ToolResult(tool_use_id=call.id, content=CUT_OFF, is_error=True) for call in calls)
-            self._answer_calls(results)
+            self._transcript.answer(results)
             return results
         acted = self._dispatch(calls)
         self._ledger.add_tools(acted)
-        self._answer_calls(tuple(one.result for one in acted))
+        self._transcript.answer(tuple(one.result for one in acted))
         for one in acted:
             self.record(replace(one, agent=self._agent))
         self._observe()
@@ -157,8 +140,7 @@ class TrialSession:
     def note(self, text: str, origin: str) -> None:
         """Put a user message of the loop's own into the conversation."""
         self._enter()
-        self._answer_calls(())
-        self._transcript.append(user(text))
+        self._transcript.add_note(text)
         turn = self._ledger.turns
         self.record(Noted(turn=turn, origin=origin, text=text, at=self.now(), agent=self._agent))
 
@@ -239,19 +221,19 @@ class TrialSession:
         if self.stopped is not None:
             raise Stopped(self.stopped.reason)
 
-    def _guard(self, fired: Callable[[Caps, Tally], CapFired | None]) -> None:
-        """Refuse to go on after a stop or past a cap, the parents' caps included."""
-        if self._parent is not None:
-            self._parent._guard(fired if fired is crossed else _no_room_but_turns)  # noqa: SLF001  # of the same class
+    def _guard(self, question: Question) -> None:
+        """Refuse to go on after a stop or past a cap; one above this conversation ends that conversation too."""
+        if self._parent is not None and self._limits.fired_above(question):
+            self._parent._guard(question if question is crossed else exhausted_aside)  # noqa: SLF001  # of the same class
         self._enter()
-        cap = fired(self._caps, self.tally) if self._caps != UNCAPPED else None
+        cap = self._limits.fired(question)
         if cap is not None:
             self._halt(Stop(reason=f"cap:{cap.meter}", cap=cap))
 
     def _turn(self, *, tools: bool, purpose: str) -> Reply:
         """Let the model take one turn on what the context policies show of the transcript."""
         self._enter()
-        self._answer_calls(())
+        self._transcript.answer(())
         self._guard(exhausted)
         self._remind()
         shown, condensed = self._viewer.view(self.transcript, self.tally, self._prompt_tokens, self._memo)
@@ -266,8 +248,7 @@ class TrialSession:
         )
         if isinstance(reply, Failed):
             self._fail(reply)
-        self._transcript.append(reply.message)
-        self._last = reply
+        self._transcript.add_reply(reply)
         self._prompt_tokens = reply.usage.prompt + reply.usage.output
         self._guard(crossed)
         return reply
@@ -282,8 +263,8 @@ class TrialSession:
         is_turn: bool = False,
     ) -> Reply | Failed:
         """Make one model call within what the caps leave, and record it."""
-        self._guard(exhausted if is_turn else _no_room_but_turns)
-        room = self._room()
+        self._guard(exhausted if is_turn else exhausted_aside)
+        room = self._limits.room()
         request = Request(
             system=self._system if is_turn else "",
             messages=messages,
@@ -301,23 +282,13 @@ class TrialSession:
         asked, reply = done
         self.record(asked)
         self.models[reply.model] = None
-        if reply.usd is None and self._capped_in_dollars():
+        if reply.usd is None and self._limits.in_dollars:
             self.stop(
                 "error:price", f"the price of a reply by {reply.model!r} is unknown, so the dollar cap cannot hold"
             )
         if not is_turn:
             self._guard(crossed)
         return reply
-
-    def _room(self) -> int | None:
-        """Output tokens that the caps leave, the parents' caps included."""
-        own = allowance(self._caps, self.tally, self._kit.price) if self._caps != UNCAPPED else None
-        above = self._parent._room() if self._parent else None  # noqa: SLF001  # of the same class
-        return min((room for room in (own, above) if room is not None), default=None)
-
-    def _capped_in_dollars(self) -> bool:
-        """True where this conversation or one that it belongs to has a dollar cap."""
-        return self._caps.usd is not None or (self._parent is not None and self._parent._capped_in_dollars())  # noqa: SLF001  # of the same class
 
     def _fail(self, failed: Failed) -> NoReturn:
         """End on a model call that failed for good, by its cause."""
@@ -337,7 +308,7 @@ class TrialSession:
         """Give the model the warnings that are due: of its detectors, and of the end of its turns."""
         for origin, text in self._watch.take_warnings():
             self.note(text, f"detector:{origin}")
-        wrap_up, limit = self._kit.trial.variant.wrap_up, self._caps.turns
+        wrap_up, limit = self._kit.trial.variant.wrap_up, self._limits.caps.turns
         if wrap_up is None or limit is None or self._warned_of_end:
             return
         left = limit - self._ledger.turns
@@ -360,7 +331,7 @@ class TrialSession:
     def _end_if_seen(self) -> None:
         """End the conversation where a detector or a guardrail asked for it; the turn is whole now."""
         if self._watch.stop is not None:
-            self._answer_calls(())
+            self._transcript.answer(())
             self._halt(self._watch.stop)
 
     def _observe(self) -> None:
@@ -383,23 +354,9 @@ class TrialSession:
             self.stop("error:environment", detail)
         return acted
 
-    def _answer_calls(self, results: tuple[ToolResult, ...]) -> None:
-        """Append results for all calls of the last reply; calls without one are answered as not run."""
-        last = self._transcript[-1]
-        given = {result.tool_use_id: result for result in results}
-        missing = ToolResult(tool_use_id="", content=NOT_RUN, is_error=True)
-        answers = tuple(given.get(call.id) or replace(missing, tool_use_id=call.id) for call in last.calls)
-        if answers:
-            self._transcript.append(Message(role="user", content=answers))
-
     def _end_on_critical(self, acted: Sequence[Acted]) -> None:
         """End the trial where a critical write failed."""
         for one in acted:
             spec = self._box.specs.get(one.call.name)
             if one.error is not None and spec is not None and spec.critical:
                 self.stop("tool_error", f"{one.call.name}: {one.detail}")
-
-
-def _no_room_but_turns(caps: Caps, tally: Tally) -> CapFired | None:
-    """Ask all caps for room but that of turns: a call aside is no turn."""
-    return exhausted(replace(caps, turns=None), tally)

@@ -22,9 +22,10 @@ from evalkit.engine.contain import contain, explain
 from evalkit.engine.dispatch import Dispatcher
 from evalkit.engine.grading import Bench, Judged, WorldEvidence
 from evalkit.engine.ground import TrialGround
+from evalkit.engine.kit import Kit
 from evalkit.engine.ledger import Ledger
 from evalkit.engine.retry import Retrier
-from evalkit.engine.session import Kit, TrialSession
+from evalkit.engine.session import TrialSession
 from evalkit.engine.toolbox import toolbox
 from evalkit.engine.watching import Watch
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -40,8 +40,9 @@ class Step:
 class Divergence:
     """The first divergence of one failing trial.
 
-    `step` counts tool calls from 1; `tool` is the tool called there, the last one called where there is no such call. `error` is the kind of
-    that call's error, `after` that of the call before it, each empty where there is none.
+    `step` counts tool calls from 1; `tool` is the tool called there, the last one called where there is no such call, and `instead` are the
+    tools that passing trials called there. `error` is the kind of that call's error, `after` that of the call before it, each empty
+    where there is none.
     """
 
     suite: str
@@ -51,6 +52,7 @@ class Divergence:
     how: How
     step: int
     tool: str
+    instead: tuple[str, ...]
     error: str
     after: str
     stop: str
@@ -70,6 +72,12 @@ class Cluster:
     def tasks(self) -> int:
         """How many tasks they are of."""
         return len({(one.suite, one.task) for one in self.found})
+
+    @property
+    def instead(self) -> tuple[str, ...]:
+        """The tools that passing trials called there, the most frequent first."""
+        named = Counter(tool for one in self.found for tool in one.instead if tool != self.tool)
+        return tuple(tool for tool, _ in sorted(named.items(), key=lambda item: (-item[1], item[0])))
 
     @property
     def step(self) -> int:
@@ -196,6 +204,7 @@ def _diverged(place: tuple[str, str, str], way: _Way, passing: _Passing) -> Dive
         how=how,
         step=count + (step is not None or how == "ended early"),
         tool=shown.tool if shown else NONE,
+        instead=tuple(sorted(known.get(at, ()))),
         error=step.error if step else NONE,
         after=before.error if before else NONE,
         stop=way.stop,

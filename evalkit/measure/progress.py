@@ -62,7 +62,9 @@ def last_progress(record: TrialRecord) -> int:
     seen: set[bytes] = set()
     last = 0
     for event in record.events:
-        if not isinstance(event, Acted) or getattr(event, "agent", "") or event.error or event.result.is_error:
+        if not isinstance(event, Acted) or event.error is not None or event.result.is_error:
+            continue
+        if getattr(event, "agent", ""):
             continue
         given = hashlib.blake2b(f"{event.call.name}\0{event.result.content}".encode("utf-8", "surrogatepass"))
         if given.digest() not in seen:

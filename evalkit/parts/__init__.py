@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, distributions
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,17 @@ def kinds(family: str) -> tuple[str, ...]:
     """All kinds of a family, sorted: the files of its folder and the entry points of other packages."""
     folder = Path(__file__).parent / family
     own = {found.name for found in pkgutil.iter_modules([str(folder)]) if not found.name.startswith("_")}
-    return tuple(sorted(own | {point.name for point in entry_points(group=f"evalkit.{family}")}))
+    return tuple(sorted(own | _plugins().get(family, {}).keys()))
+
+
+@cache
+def _plugins() -> dict[str, dict[str, EntryPoint]]:
+    """The kinds that other packages bring, by family; looked for once, because it reads every installed package."""
+    groups: dict[str, dict[str, EntryPoint]] = {}
+    for point in (point for package in distributions() for point in package.entry_points):
+        if point.group.startswith("evalkit."):
+            groups.setdefault(point.group.removeprefix("evalkit."), {})[point.name] = point
+    return groups
 
 
 @cache
@@ -47,10 +57,10 @@ def part(family: str, kind: str) -> type[Any]:
     """The class of a kind; a `ConfigurationError` names the kinds that there are."""
     if kind not in kinds(family):
         raise ConfigurationError.of(f"{family}: {kind}", "no such kind", f"there are: {', '.join(kinds(family))}")
-    for point in entry_points(group=f"evalkit.{family}"):
-        if point.name == kind:
-            found: type[Any] = point.load()
-            return found
+    plugin = _plugins().get(family, {}).get(kind)
+    if plugin is not None:
+        found: type[Any] = plugin.load()
+        return found
     module = import_module(f"evalkit.parts.{family}.{kind}")
     named: type[Any] = getattr(module, kind.title().replace("_", ""))
     return named

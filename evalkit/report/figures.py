@@ -1,32 +1,28 @@
-"""Draws figures: plain numbers in, SVG out. The only file that imports matplotlib, and only when something is drawn.
+"""Draws figures: plain numbers in, SVG out, or a file that stands by itself. The only file that imports matplotlib, and only when something is drawn.
 
-Invariant: the same numbers give the same bytes. A figure names no colour: what is drawn carries CSS classes
-(`fill-s0`, `line-ink`), so that the page's style decides, in the light and in the dark; text stays text. Names never
+Invariant: the same numbers give the same bytes. In a page a figure names no colour: what is drawn carries CSS classes
+(`fill-s0`, `line-ink`), so that the page's style decides, in the light and in the dark; text stays text. In SVG names never
 pass through matplotlib: labels are put into the finished drawing by `report.svg`.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Literal, get_args
 
+from evalkit.report.canvas import BANDS, LINE, SERIES, Canvas, draw_curve, legend, palette
 from evalkit.report.clean import clean_line
 from evalkit.report.layout import columns
-from evalkit.report.svg import FONT_SIZE, INKS, LABEL, placeholder, restyle
-
-SERIES = 8
-"""Different colours; a ninth series repeats the first with the next dash and marker."""
+from evalkit.report.svg import FONT_SIZE, INKS, LABEL, restyle
 
 WIDTH, HEIGHT = 460, 290
 """Size of a figure in its own units, which are CSS pixels where it is shown at its natural size."""
-
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
-BANDS = 6
-"""With more curves than this bands would hide each other, and only lines are drawn."""
 
 BAR = 34
 """Height of a bar with the gap to the next."""
@@ -34,8 +30,12 @@ BAR = 34
 LETTER = 7
 """About the width of a character of a label."""
 
-MARGIN = 20
-"""Room to the right of the axes, for half of the last tick's label."""
+Format = Literal["svg", "png", "pdf"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+"""What a figure can be saved as."""
+
+DOTS = 200
+"""Dots an inch of a PNG, at 72 units of a figure an inch."""
 
 _RC: Any = {
     "svg.fonttype": "none",
@@ -44,24 +44,28 @@ _RC: Any = {
     "font.family": "DejaVu Sans",  # shipped with matplotlib: measures alike on every machine; the page's own font is shown
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": INKS["rule"],
-    "axes.labelcolor": INKS["soft"],
-    "xtick.color": INKS["rule"],
-    "ytick.color": INKS["rule"],
-    "xtick.labelcolor": INKS["soft"],
-    "ytick.labelcolor": INKS["soft"],
     "axes.grid": True,
-    "grid.color": INKS["grid"],
     "grid.linewidth": 1,
     "axes.axisbelow": True,
-    "text.color": INKS["soft"],
     "text.parse_math": False,
+    "pdf.fonttype": 42,
 }
+_COLOURED = {
+    "axes.edgecolor": "rule",
+    "axes.labelcolor": "soft",
+    "xtick.color": "rule",
+    "ytick.color": "rule",
+    "xtick.labelcolor": "soft",
+    "ytick.labelcolor": "soft",
+    "grid.color": "grid",
+    "text.color": "soft",
+}
+"""Settings of colours, and the role of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """Values of one series for k = 1, 2, ... with the ends of their intervals; None where undefined."""
+    """Values of one series, one for each place on the horizontal axis, with the ends of their intervals; None where undefined."""
 
     values: Sequence[float | None]
     lows: Sequence[float | None]
@@ -77,39 +81,152 @@ class Bar:
     right: Sequence[float]
 
 
-def decay(curves: Sequence[Curve], title: str) -> str:
-    """Draw values over k with their intervals as bands; nothing is drawn where nothing is known."""
-    with _settings():
-        figure, axes = _axes(WIDTH, HEIGHT)
-        most = max((len(curve.values) for curve in curves), default=1)
-        for place, curve in enumerate(curves):
-            _draw_curve(axes, curve, place, bands=len(curves) <= BANDS)
-        axes.set_xlim(0.7, max(most, 1) + 0.3)
-        axes.set_ylim(-0.02, 1.02)
-        axes.set_xticks(_ticks(most))
-        axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.50", "0.75", "1"])
-        axes.set_xlabel("k attempts, all of which pass")
-        axes.grid(visible=False, axis="x")
-        return _finish(figure, "decay", title, {})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The horizontal axis of a figure of caps: the limits `at` which values stand, of what, and how one is written; `k` is that of the values."""
+
+    at: Sequence[float]
+    meter: str
+    k: int
+    write: Callable[[float], str]
 
 
-def stacked(bars: Sequence[Bar], parts: Sequence[str], title: str) -> str:
-    """Draw a diverging bar for each of `bars`: failed to the left, passed to the right; `parts` are one-letter marks."""
-    height = 62 + BAR * len(bars)
-    with _settings():
-        longest = max((columns(clean_line(bar.label, LABEL)) for bar in bars), default=0)
-        figure, axes = _axes(WIDTH, height, left=max(40, 14 + LETTER * longest))
-        for row, bar in enumerate(bars):
-            _draw_side(axes, row, bar.right, parts, 1)
-            _draw_side(axes, row, bar.left, parts, -1)
-        axes.axvline(0, color=INKS["ink"], linewidth=1.2)
-        axes.set_ylim(len(bars) - 0.4, -0.6)
-        axes.set_yticks(range(len(bars)), [placeholder(row) for row in range(len(bars))])
-        axes.tick_params(axis="y", length=0, labelcolor=INKS["ink"])
-        _percent_axis(axes, bars)
-        axes.grid(visible=False, axis="y")
-        axes.spines["left"].set_visible(False)
-        return _finish(figure, "stops", title, {placeholder(row): bar.label for row, bar in enumerate(bars)})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sketch:
+    """A figure not yet drawn: its name, what it shows in words, and what draws it on a canvas."""
+
+    name: str
+    title: str
+    draw: Callable[[Canvas], Any]
+
+
+def decay(curves: Sequence[Curve], title: str, names: Sequence[str] = ()) -> Sketch:
+    """Sketch values over k with their intervals as bands; nothing is drawn where nothing is known. `names` make a legend."""
+    return Sketch(name="decay", title=title, draw=partial(_draw_decay, curves=curves, names=names))
+
+
+def stacked(bars: Sequence[Bar], parts: Sequence[str], title: str, names: Sequence[str] = ()) -> Sketch:
+    """Sketch a diverging bar for each of `bars`: failed to the left, passed to the right; `parts` are one-letter marks, `names` what they mean."""
+    return Sketch(name="stops", title=title, draw=partial(_draw_stacked, bars=bars, parts=parts, names=names))
+
+
+def cap_curves(
+    curves: Sequence[Curve],
+    costs: Sequence[Sequence[float | None]],
+    over: Limits,
+    title: str,
+    names: Sequence[str] = (),
+) -> Sketch:
+    """Sketch pass^k, and below it dollars a trial, over the limits of a cap, one at least; `names` make a legend."""
+    draw = partial(_draw_caps, curves=curves, costs=costs, over=over, names=names)
+    return Sketch(name=f"cap-{over.meter}", title=title, draw=draw)
+
+
+def drawn(sketch: Sketch) -> str:
+    """Draw for a page: SVG with classes for colours, and nothing that the page's content policy forbids."""
+    canvas = Canvas(inks=INKS, make=_figure)
+    with _settings(canvas.inks):
+        figure = sketch.draw(canvas)
+        drawing = _written(figure, "svg").decode("utf-8")
+    return restyle(drawing, name=sketch.name, title=sketch.title, labels=canvas.labels)
+
+
+def saved(sketch: Sketch, form: Format) -> bytes:
+    """Draw a file that stands by itself: on white, in the page's light colours, the same bytes for the same numbers."""
+    canvas = Canvas(inks=palette(), make=_figure, named=form != "svg")
+    with _settings(canvas.inks), warnings.catch_warnings():
+        # a name in a script that the font lacks is drawn as boxes
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure = sketch.draw(canvas)
+        figure.patch.set_visible(True)
+        figure.patch.set_facecolor(canvas.inks["paper"])
+        drawing = _written(figure, form)
+    if form != "svg":
+        return drawing
+    text = restyle(drawing.decode("utf-8"), name=sketch.name, title=sketch.title, labels=canvas.labels)
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
+    scaled = f'<svg width="{size[1]}" height="{size[2]}" ' if size else "<svg "
+    return ('<?xml version="1.0" encoding="UTF-8"?>\n' + text.replace("<svg ", scaled, 1) + "\n").encode()
+
+
+def _draw_decay(canvas: Canvas, curves: Sequence[Curve], names: Sequence[str]) -> Any:
+    """Draw values over k."""
+    figure, (axes,) = canvas.axes(WIDTH, [HEIGHT], below=LINE * len(names))
+    most = max((len(curve.values) for curve in curves), default=1)
+    for place, curve in enumerate(curves):
+        ends = (curve.lows, curve.highs) if len(curves) <= BANDS else None
+        draw_curve(canvas, axes, range(1, len(curve.values) + 1), curve.values, place, ends)
+    axes.set_xlim(0.7, max(most, 1) + 0.3)
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xticks(_ticks(most))
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.50", "0.75", "1"])
+    axes.set_xlabel("k attempts, all of which pass")
+    axes.grid(visible=False, axis="x")
+    legend(canvas, figure, names, line=True)
+    return figure
+
+
+def _draw_stacked(canvas: Canvas, bars: Sequence[Bar], parts: Sequence[str], names: Sequence[str]) -> Any:
+    """Draw diverging bars."""
+    longest = max((columns(clean_line(bar.label, LABEL)) for bar in bars), default=0)
+    figure, (axes,) = canvas.axes(
+        WIDTH, [62 + BAR * len(bars)], left=max(40, 14 + LETTER * longest), below=LINE * len(names)
+    )
+    for row, bar in enumerate(bars):
+        _draw_side(canvas, axes, row, bar.right, parts, 1)
+        _draw_side(canvas, axes, row, bar.left, parts, -1)
+    axes.axvline(0, color=canvas.inks["ink"], linewidth=1.2)
+    axes.set_ylim(len(bars) - 0.4, -0.6)
+    axes.set_yticks(range(len(bars)), [canvas.label(bar.label) for bar in bars])
+    axes.tick_params(axis="y", length=0, labelcolor=canvas.inks["ink"])
+    _percent_axis(axes, bars)
+    axes.grid(visible=False, axis="y")
+    axes.spines["left"].set_visible(False)
+    legend(canvas, figure, names, line=False)
+    return figure
+
+
+def _draw_caps(
+    canvas: Canvas,
+    curves: Sequence[Curve],
+    costs: Sequence[Sequence[float | None]],
+    over: Limits,
+    names: Sequence[str],
+) -> Any:
+    """Draw pass^k over the limits of a cap, and what a trial costs below it where that is known."""
+    priced = any(cost for row in costs for cost in row)
+    figure, axes = canvas.axes(WIDTH, [220, 130] if priced else [220], below=LINE * len(names), left=52)
+    for place, curve in enumerate(curves):
+        ends = (curve.lows, curve.highs) if len(curves) <= BANDS else None
+        draw_curve(canvas, axes[0], over.at, curve.values, place, ends)
+        if priced:
+            draw_curve(canvas, axes[1], over.at, costs[place], place)
+    margin = 0.04 * ((max(over.at) - min(over.at)) or max(over.at))
+    for one in axes:
+        one.set_xlim(min(over.at) - margin, max(over.at) + margin)
+        one.set_xticks(*_limit_ticks(over))
+        one.grid(visible=False, axis="x")
+    axes[0].set_ylim(-0.02, 1.02)
+    axes[0].set_yticks([0, 0.5, 1], ["0", "0.50", "1"])
+    axes[0].set_ylabel(f"pass^{over.k}" if over.k > 1 else "pass@1")
+    if priced:
+        axes[0].tick_params(labelbottom=False)
+        axes[1].set_ylim(bottom=0)
+        axes[1].locator_params(axis="y", nbins=3)
+        axes[1].set_ylabel("$ / trial")
+    axes[-1].set_xlabel(f"cap on {over.meter}")
+    legend(canvas, figure, names, line=True)
+    return figure
+
+
+def _limit_ticks(over: Limits) -> tuple[list[float], list[str]]:
+    """Which limits to mark: some of those that were asked, none too near to another."""
+    room = (max(over.at) - min(over.at)) / 6
+    ticks: list[float] = []
+    for limit in over.at:
+        if not ticks or limit - ticks[-1] >= room:
+            ticks.append(limit)
+    return ticks, [over.write(tick) for tick in ticks]
 
 
 def _percent_axis(axes: Any, bars: Sequence[Bar]) -> None:
@@ -123,53 +240,19 @@ def _percent_axis(axes: Any, bars: Sequence[Bar]) -> None:
     axes.set_xlabel("← failed · passed →" if left and right else "")
 
 
-def _axes(width: float, height: float, left: float = 40) -> tuple[Any, Any]:
-    """Make a figure without pyplot (no global state) and its axes, margins in the figure's units."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  # loaded only where something is drawn
-
-    figure = Figure(figsize=(width / 72, height / 72))
-    figure.patch.set_visible(False)
-    axes = figure.add_axes((left / width, 42 / height, 1 - (left + MARGIN) / width, 1 - 54 / height))
-    axes.patch.set_visible(False)
-    return figure, axes
-
-
-def _draw_curve(axes: Any, curve: Curve, place: int, *, bands: bool) -> None:
-    """Draw one series; a gap in what is known is a gap in the line."""
-    nan = float("nan")
-    ks = range(1, len(curve.values) + 1)
-    values = [nan if value is None else value for value in curve.values]
-    color = INKS[f"s{place % SERIES}"]
-    if bands:
-        lows = [nan if low is None else low for low in curve.lows]
-        highs = [nan if high is None else high for high in curve.highs]
-        axes.fill_between(ks, lows, highs, color=color, alpha=0.09, linewidth=0)
-        for ends in (lows, highs):
-            axes.plot(ks, ends, color=color, alpha=0.45, linewidth=0.8)
-    axes.plot(
-        ks,
-        values,
-        color=color,
-        linewidth=2.2,
-        linestyle=DASHES[place // SERIES % len(DASHES)],
-        marker=MARKERS[place % len(MARKERS)] if len(curve.values) <= 16 else "",
-        markersize=5.5,
-        markeredgewidth=0,
-    )
-
-
-def _draw_side(axes: Any, row: int, shares: Sequence[float], parts: Sequence[str], sign: int) -> None:
+def _draw_side(canvas: Canvas, axes: Any, row: int, shares: Sequence[float], parts: Sequence[str], sign: int) -> None:
     """Draw the parts of one side of a bar outwards from zero, each marked with its letter where there is room."""
     at = 0.0
+    inks = canvas.inks
     for part, share in enumerate(shares):
         if share <= 0:
             continue
-        color = INKS[f"p{part % SERIES}"]
-        axes.barh(row, sign * share, left=sign * at, height=0.62, color=color, edgecolor=INKS["paper"], linewidth=1)
+        color = inks[f"p{part % SERIES}"]
+        axes.barh(row, sign * share, left=sign * at, height=0.62, color=color, edgecolor=inks["paper"], linewidth=1)
         if share > 0.045:
             middle = sign * (at + share / 2)
             axes.text(
-                middle, row, parts[part], ha="center", va="center_baseline", color=INKS["onpart"], fontweight="bold"
+                middle, row, parts[part], ha="center", va="center_baseline", color=inks["onpart"], fontweight="bold"
             )
         at += share
 
@@ -181,19 +264,30 @@ def _ticks(most: int) -> list[int]:
 
 
 @contextmanager
-def _settings() -> Iterator[None]:
+def _settings(inks: Mapping[str, str]) -> Iterator[None]:
     """Draw with our own settings, whatever the user has set for other drawings, and leave those as they were."""
     from matplotlib import rc_context, rcdefaults, rcParams  # noqa: PLC0415  # loaded only where something is drawn
 
     with rc_context():
         rcdefaults()
-        rcParams.update(_RC)
+        rcParams.update(_RC | {name: inks[role] for name, role in _COLOURED.items()})
         yield
 
 
-def _finish(figure: Any, name: str, title: str, labels: Mapping[str, str]) -> str:
-    """Write the figure as SVG and give it classes, labels and a title."""
-    drawing = io.StringIO()
-    metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
-    figure.savefig(drawing, format="svg", metadata=metadata)
-    return restyle(drawing.getvalue(), name=name, title=title, labels=labels)
+def _figure(size: tuple[float, float]) -> Any:
+    """Make a figure without pyplot, so that no global state is touched."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  # loaded only where something is drawn
+
+    return Figure(figsize=size)
+
+
+def _written(figure: Any, form: Format) -> bytes:
+    """Write a figure, without stamps."""
+    stamps: dict[Format, dict[str, None]] = {
+        "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
+        "png": {"Software": None},
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    }
+    drawing = io.BytesIO()
+    figure.savefig(drawing, format=form, metadata=stamps[form], dpi=DOTS if form == "png" else 72)
+    return drawing.getvalue()

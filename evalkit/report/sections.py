@@ -15,7 +15,8 @@ from evalkit.core.record import TrialRecord
 from evalkit.report.about import About
 from evalkit.report.clean import clean_name
 from evalkit.report.configs import differences
-from evalkit.report.figures import SERIES, Bar, Curve, decay, stacked
+from evalkit.report.canvas import SERIES
+from evalkit.report.figures import Bar, Curve, Sketch, decay, drawn, stacked
 from evalkit.report.headline import GATE_TONES, caveats, deepest, depths, hat, reasons, size, verdict
 from evalkit.report.numbers import known, times
 from evalkit.report.quality import Counts, depth, warnings
@@ -33,6 +34,8 @@ STATIC_ROWS = 40
 EACH_K = 16
 """Up to this k the table of pass^k has every k, beyond only powers of two and the last."""
 
+TABLE_BESIDE = "; the table beside it holds the numbers"
+
 LETTERS = "ABCDEFGH"
 """Marks of the parts of a bar; what does not get one of its own goes into the last."""
 
@@ -45,8 +48,12 @@ def sections(
     about: About,
     listing: Sequence[TrialRecord],
     found: Mapping[str, Counts],
+    hindsight: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Give all values that the templates use; `found` counts all trials, `listing` holds those that get a row."""
+    """Give all values that the templates use; `found` counts all trials, `listing` holds those that get a row.
+
+    `hindsight` is what the trials' traces tell (`report.hindsight`).
+    """
     most = deepest(summary)
     ks = [1, *depths(most)] if most > 1 else [1]
     return {
@@ -67,6 +74,7 @@ def sections(
         "reach": reach(comparisons),
         "tasks": task_section(tasks, list(summary["variants"]), about.baseline, listing),
         "stops": stops(summary),
+        "hindsight": hindsight,
         "trials": listing[:STATIC_ROWS],
         "quality": [
             {"name": name, "variant": variant, "counts": found.get(name, Counts()), "depth": depth(tasks, name)}
@@ -103,37 +111,62 @@ def curves(summary: Mapping[str, Any], most: int) -> dict[str, Any]:
     """The figure of pass^k over k, and the numbers beside it."""
     ks = range(1, most + 1)
     series = [[hat(variant, k) for k in ks] for variant in summary["variants"].values()]
-    drawn = [
+    shown = [k for k in ks if most <= EACH_K or k == most or k & (k - 1) == 0]
+    return {"figure": drawn(curve_sketch(summary)) if series and most else "", "ks": shown, "rows": series}
+
+
+def curve_sketch(summary: Mapping[str, Any], *, named: bool = False) -> Sketch:
+    """The figure of pass^k over k; `named` puts the variants' names below it."""
+    most = deepest(summary)
+    rows = [[hat(variant, k) for k in range(1, most + 1)] for variant in summary["variants"].values()]
+    lines = [
         Curve(
             values=[one["value"] for one in row],
             lows=[one["low"] for one in row],
             highs=[one["high"] for one in row],
         )
-        for row in series
+        for row in rows
     ]
-    title = f"pass^k for k from 1 to {most}, one line a variant; the table beside it holds the numbers"
-    shown = [k for k in ks if most <= EACH_K or k == most or k & (k - 1) == 0]
-    return {"figure": decay(drawn, title) if drawn and most else "", "ks": shown, "rows": series}
+    title = f"pass^k for k from 1 to {most}, one line a variant" + ("" if named else TABLE_BESIDE)
+    return decay(lines, title, list(summary["variants"]) if named else ())
 
 
 def stops(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Why trials ended: the most frequent reasons as parts of bars and columns of a table, the rest as one part."""
-    variants = summary["variants"]
-    totals: dict[str, int] = {}
-    for variant in variants.values():
-        for reason, number in variant["stops"].items():
-            totals[reason] = totals.get(reason, 0) + number
+    groups = _stop_groups(summary)
+    rows = [_stop_row(name, variant, groups) for name, variant in summary["variants"].items()]
+    figure = drawn(stop_sketch(summary)) if groups and rows else ""
+    return {"figure": figure, "names": list(zip(LETTERS, _stop_names(groups), strict=False)), "rows": rows}
+
+
+def stop_sketch(summary: Mapping[str, Any], *, named: bool = False) -> Sketch:
+    """The figure of stops; `named` puts what its letters mean below it."""
+    groups = _stop_groups(summary)
+    rows = [_stop_row(name, variant, groups) for name, variant in summary["variants"].items()]
+    bars = [Bar(label=row["name"], left=row["left"], right=row["right"]) for row in rows]
+    title = "Why trials ended, a bar a variant: failed to the left, passed to the right" + (
+        "" if named else TABLE_BESIDE
+    )
+    meanings = [f"{letter} {name}" for letter, name in zip(LETTERS, _stop_names(groups), strict=False)]
+    return stacked(bars, LETTERS, title, meanings if named else ())
+
+
+def _stop_groups(summary: Mapping[str, Any]) -> list[list[str]]:
+    """The reasons of each part of a bar, the most frequent first, but `finished` before all."""
+    totals: Counter[str] = Counter()
+    for variant in summary["variants"].values():
+        totals.update(variant["stops"])
     ranked = sorted(totals, key=lambda reason: (reason != "finished", -totals[reason], reason))
     groups = [[reason] for reason in ranked]
     own = len(LETTERS) - 1
     if len(groups) > len(LETTERS):
         groups = [*groups[:own], [reason for group in groups[own:] for reason in group]]
-    rows = [_stop_row(name, variant, groups) for name, variant in variants.items()]
-    bars = [Bar(label=row["name"], left=row["left"], right=row["right"]) for row in rows]
-    names = [clean_name(group[0]) if len(group) == 1 else f"{len(group)} others" for group in groups]
-    title = "Why trials ended, a bar a variant: failed to the left, passed to the right; the table beside it holds the numbers"
-    figure = stacked(bars, LETTERS, title) if groups and bars else ""
-    return {"figure": figure, "names": list(zip(LETTERS, names, strict=False)), "rows": rows}
+    return groups
+
+
+def _stop_names(groups: Sequence[Sequence[str]]) -> list[str]:
+    """What each part of a bar is called."""
+    return [clean_name(group[0]) if len(group) == 1 else f"{len(group)} others" for group in groups]
 
 
 def _stop_row(name: str, variant: Mapping[str, Any], groups: Sequence[Sequence[str]]) -> dict[str, Any]:

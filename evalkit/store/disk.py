@@ -9,7 +9,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from evalkit.core.errors import Problem, StoreError
@@ -91,10 +91,8 @@ def write_whole(path: Path, data: bytes) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             Path(name).replace(path)
-        except BaseException:
-            with suppress(OSError):
-                Path(name).unlink()
-            raise
+        finally:
+            Path(name).unlink(missing_ok=True)
         folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(folder)

@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,15 +36,13 @@ class Lock:
         for tried in range(1, TRIES + 1):
             with told(path, "the run cannot be locked for writing", "see that the folder can be written to"):
                 handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            try:
+            with ExitStack() as undo:
+                undo.callback(os.close, handle)
                 if _locked(handle, path):
                     _sign(handle, clock)
+                    undo.pop_all()
                     return cls(handle)
-            except BaseException:
-                os.close(handle)
-                raise
-            holder = _holder(handle)
-            os.close(handle)
+                holder = _holder(handle)
             if tried < TRIES:
                 clock.sleep(PAUSE)
         raise fault(folder, f"is being written by {holder}", "wait for it, stop it, or give another folder with --out")

@@ -134,16 +134,7 @@ def new_manifest(
         fingerprint=fingerprint,
         suites=tuple(suites),
         variants=tuple(variants),
-        plan=tuple(
-            PlannedTask(
-                suite=task.suite,
-                task=task.id,
-                digest=task.digest,
-                trials={variant.name: task.trials for variant in variants},
-            )
-            for suite in suites
-            for task in suite.tasks
-        ),
+        plan=tuple(_planned(task, variants) for suite in suites for task in suite.tasks),
         digests={variant.name: variant.digest for variant in variants},
         seed=seed,
         origin=origin,
@@ -153,6 +144,12 @@ def new_manifest(
         prices=prices,
         settings=settings or {},
     )
+
+
+def _planned(task: Task, variants: Sequence[Variant]) -> PlannedTask:
+    """Plan a task under all variants."""
+    trials = {variant.name: task.trials for variant in variants}
+    return PlannedTask(suite=task.suite, task=task.id, digest=task.digest, trials=trials)
 
 
 def planned_keys(manifest: Manifest) -> Iterator[TrialKey]:

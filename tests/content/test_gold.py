@@ -11,8 +11,8 @@ import pytest
 from evalkit.core.message import JSON
 from evalkit.core.plan import Caps, Spec, Task, Trial, Variant, trial_key
 from evalkit.core.record import Acted, TrialRecord
-from evalkit.engine.dispatch import toolbox
 from evalkit.engine.ground import TrialGround
+from evalkit.engine.toolbox import toolbox
 from evalkit.load.suite import load_suite
 from evalkit.load.together import load
 from evalkit.parts.providers._simulate import Simulate, Step, read
@@ -65,7 +65,8 @@ def writing(task: Task) -> list[int]:
     parts = build_parts(task, FLAWLESS)
     with TrialGround(Path(task.base)) as ground:
         world = parts.environment.open(ground)
-        specs, _ = toolbox(world, [(tool.spec(Path(task.base)), tool) for tool in parts.tools])
+        declared = [(tool.spec(Path(task.base)), tool) for tool in parts.tools]
+        specs = toolbox(world, "", declared, FLAWLESS.tools).specs
         world.close()
     return [at for at, step in enumerate(solution(task).steps) if specs[step.tool].writes and step.tool != COMMAND]
 

@@ -44,7 +44,7 @@ def test_a_whole_suite_through_the_sdk_has_the_same_outcomes(name: str) -> None:
     with MessagesServer(model.answer(SUITE.tasks)) as server, ThreadPoolExecutor(8) as pool:
         trials = schedule([SHORT], [served(variant, server.url)], 0)
         assert [facts(record) for record in pool.map(play, trials)] == expected
-    assert {outcome for _, _, outcome, *_ in expected} == {"passed", "failed"}
+    assert "error" not in {outcome for _, _, outcome, *_ in expected}
 
 
 def test_faults_that_heal_change_no_outcome_and_every_attempt_is_on_record() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,7 +80,8 @@ def test_what_comes_within_a_while_is_committed_together(folder: Path) -> None:
     for number in range(1, 501):
         writer.add(Entry(begin=(number, f"key {number}", 1, 1.0)))
         writer.add(entry(number))
-    time.sleep(0.02)  # for a writer that does not wait to show itself
+    with writer._done:
+        assert not writer._done.wait_for(lambda: writer._settled > 0, timeout=0.2)
     assert (writer.commits, rows(folder)) == (0, [])
     writer.flush()
     assert (writer.commits, len(rows(folder))) == (1, 500)

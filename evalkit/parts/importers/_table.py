@@ -82,10 +82,14 @@ class Table:
         for field, column in used.items():
             if field not in found and getattr(self, field) is not None:
                 raise _missing(path, "", column, list(seen), _flag(field))
-        yield Note(text="columns: " + ", ".join(f"{plainly(column)} is the {field}" for field, column in found.items()))
+        if "passed" in found and "reward" in found:
+            spare = plainly(found.pop("reward"))
+            yield Note(text=f"{plainly(found['passed'])} decides, so {spare} is not read (--reward {spare} says otherwise)")
+        told = [column if column == field else f"{column} ({field})" for field, column in found.items()]
+        yield Note(text=f"columns read: {listed([plainly(one) for one in told])}")
         left = [plainly(one) for one in seen if one not in found.values()]
         if left:
-            yield Note(text=f"columns that are not read: {listed(left)}")
+            yield Note(text=f"columns not read: {listed(left)}")
 
     def _columns(self, path: Path) -> dict[str, str]:
         """The column of each field, as told or by the field's own name."""

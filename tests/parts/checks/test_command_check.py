@@ -26,7 +26,7 @@ TESTS = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n\
 RIGHT = "printf 'def add(a, b):\\n    return a + b\\n' > calc.py"
 EXPECTED = ["tests/test_calc.py::test_add", "tests/test_calc.py::test_none"]
 PYTEST: dict[str, Any] = {
-    "run": "python -m pytest -q tests",
+    "run": "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 python -m pytest -q tests",
     "files": ["hidden"],
     "expect_tests": EXPECTED,
     "timeout": "60s",
@@ -114,47 +114,62 @@ def test_honest_work_passes_and_wrong_work_does_not(ask: Ask) -> None:
     assert wrong.verdict == "fail"
     assert "assert" in wrong.reason
     single = {
-        "run": "python -m pytest -q test_calc.py",
+        "run": "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 python -m pytest -q test_calc.py",
         "files": ["test_calc.py"],
         "expect_tests": ["test_calc.py::test_none"],
     }
     assert ask(RIGHT, **single).verdict == "pass"
 
 
-HIJACK = {
+CHEAT = "def pytest_runtest_call(item): item.obj = lambda: None"
+LEAVE = "import os; os._exit(0)"
+FORGED = """
+import os, shlex
+words = shlex.split(os.environ["PYTEST_ADDOPTS"])
+record = [word for word in words if word.startswith("--junitxml=")][0].partition("=")[2]
+cases = "".join(f'<testcase classname="tests.test_calc" name="{name}"/>' for name in ("test_add", "test_none"))
+open(record, "w").write(f"<testsuites>{cases}</testsuites>")
+"""
+PASSING = "echo 'def test_add(): pass\ndef test_none(): pass'"
+GAINS = {
+    "nothing": "true",
     "deleting the tests": "rm -rf tests",
-    "editing the tests": "echo 'def test_add(): pass\ndef test_none(): pass' > tests/test_calc.py",
-    "a folder that is a link": "mkdir t; echo 'def test_add(): pass\ndef test_none(): pass' > t/test_calc.py; rm -rf tests; ln -s t tests",
-    "a package of the test's name": "mkdir tests/test_calc; echo 'def test_add(): pass' > tests/test_calc/__init__.py",
-    "an extension of the test's name": "echo > tests/test_calc.so; echo > tests/test_calc.pyc",
-    "conftest.py that ends it all": "echo 'import os; os._exit(0)' > conftest.py",
-    "conftest.py beside the tests": "echo 'def pytest_runtest_call(item): item.obj = lambda: None' > tests/conftest.py",
-    "conftest.py that collects nothing": "echo 'collect_ignore_glob = [\"*\"]' > conftest.py",
-    "pytest.ini": "printf '[pytest]\naddopts = --collect-only\n' > pytest.ini",
-    "pyproject.toml": "printf '[tool.pytest.ini_options]\naddopts = \"--collect-only\"\n' > pyproject.toml",
-    "a plugin by its settings": "printf '[pytest]\naddopts = -p evil\n' > tox.ini; echo 'import os; os._exit(0)' > evil.py",
-    "a plugin by its entry point": (
-        "mkdir evil-1.0.dist-info; printf '[pytest11]\nevil = evil\n' > evil-1.0.dist-info/entry_points.txt;"
-        "printf 'Name: evil\nVersion: 1.0\n' > evil-1.0.dist-info/METADATA; echo 'import os; os._exit(0)' > evil.py"
-    ),
-    "a module in pytest's place": "echo 'print(\"2 passed\")' > pytest.py",
-    "a package in pytest's place": "mkdir _pytest pytest; echo 'raise SystemExit(0)' > pytest/__init__.py; touch _pytest/__init__.py",
-    "sitecustomize.py": "echo 'import os; os._exit(0)' > sitecustomize.py",
-    "leaving early": "echo 'import os; os._exit(0)' > calc.py",
+    "editing the tests": f"{PASSING} > tests/test_calc.py",
+    "a folder that is a link": f"mkdir t; {PASSING} > t/test_calc.py; rm -rf tests; ln -s t tests",
+    "a conftest.py": f"echo '{CHEAT}' > conftest.py",
+    "a conftest.py beside the tests": f"echo '{CHEAT}' > tests/conftest.py",
+    "a plugin by pytest.ini": f"printf '[pytest]\naddopts = -p evil\n' > pytest.ini; echo '{CHEAT}' > evil.py",
+    "a plugin by tox.ini": f"printf '[pytest]\naddopts = -p evil\n' > tox.ini; echo '{CHEAT}' > evil.py",
+    "a module in pytest's place": f"cat > pytest.py << 'END'{FORGED}END",
+    "a package in pytest's place": f"mkdir pytest; touch pytest/__init__.py; cat > pytest/__main__.py << 'END'{FORGED}END",
+    "leaving early": f"echo '{LEAVE}' > calc.py",
     "a polite exit": "echo 'raise SystemExit(0)' > calc.py",
     "skipping": "echo 'import pytest; pytest.skip(allow_module_level=True)' > calc.py",
 }
 
 
-@pytest.mark.parametrize("how", HIJACK)
+@pytest.mark.parametrize("how", GAINS)
 def test_what_an_agent_does_to_the_tests_gains_nothing(ask: Ask, how: str) -> None:
-    result = ask(HIJACK[how], **PYTEST)
+    result = ask(GAINS[how], **PYTEST)
     assert result.verdict == "fail", result.reason
 
 
-@pytest.mark.parametrize("how", [how for how in HIJACK if how not in ("leaving early", "a polite exit", "skipping")])
+HINDERS = {
+    "a package of the test's name": "mkdir tests/test_calc; touch tests/test_calc/__init__.py",
+    "an extension of the test's name": f"touch tests/test_calc.cpython-{sys.version_info[0]}{sys.version_info[1]}-x86_64-linux-gnu.so tests/test_calc.abi3.so",
+    "a plugin by its entry point": (
+        "mkdir evil-1.0.dist-info; printf '[pytest11]\nevil = evil\n' > evil-1.0.dist-info/entry_points.txt;"
+        f"printf 'Name: evil\nVersion: 1.0\n' > evil-1.0.dist-info/METADATA; echo '{LEAVE}' > evil.py"
+    ),
+    "pytest's insides": f"mkdir _pytest; echo '{LEAVE}' > _pytest/__init__.py",
+    "pyproject.toml": "printf '[tool.pytest.ini_options]\naddopts = \"--collect-only\"\n' > pyproject.toml",
+}
+
+
+@pytest.mark.parametrize("how", HINDERS)
 def test_what_an_agent_leaves_beside_honest_work_costs_nothing(ask: Ask, how: str) -> None:
-    assert ask(f"{HIJACK[how]}; {RIGHT}", **PYTEST).verdict == "pass"
+    result = ask(f"{HINDERS[how]}; {RIGHT}", **{**PYTEST, "run": "python -m pytest -q tests"})
+    assert result.verdict == "pass", result.reason
 
 
 FORGE = """
