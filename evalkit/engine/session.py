@@ -54,7 +54,7 @@ class TrialSession:
         self._context = context
         self._system = kit.system if system is None else system
         self._box = extend(kit.box, [(tool.spec(Path(kit.trial.task.base)), tool) for tool in extra])
-        self._agent = agent
+        self.agent = agent
         self._parent = parent
         self._ledger: Ledger = Ledger(kit.clock, parent._ledger if parent else None)  # noqa: SLF001  # of the same class
         above = parent._limits if parent else None  # noqa: SLF001  # of the same class
@@ -131,7 +131,7 @@ class TrialSession:
         self._ledger.add_tools(acted)
         self._transcript.answer(tuple(one.result for one in acted))
         for one in acted:
-            self.record(replace(one, agent=self._agent))
+            self.record(replace(one, agent=self.agent))
         self._observe()
         self._end_on_critical(acted)
         self._end_if_seen()
@@ -142,7 +142,7 @@ class TrialSession:
         self._enter()
         self._transcript.add_note(text)
         turn = self._ledger.turns
-        self.record(Noted(turn=turn, origin=origin, text=text, at=self.now(), agent=self._agent))
+        self.record(Noted(turn=turn, origin=origin, text=text, at=self.now(), agent=self.agent))
 
     def consult(self, messages: tuple[Message, ...], *, purpose: str, max_tokens: int = 1024) -> Reply:
         """Ask the model aside: counted in every cap but `turns`, and no part of the transcript."""
@@ -164,7 +164,7 @@ class TrialSession:
     ) -> Result:
         """Hand work to a fresh conversation in the same world, with caps of its own; what it uses counts here too."""
         self._guard(crossed)
-        if self._agent.count("/") + 1 >= DEEPEST:
+        if self.agent.count("/") + 1 >= DEEPEST:
             raise ToolFailed(f"work can be handed on {DEEPEST} levels deep and no further: do this yourself")
         self._delegated += 1
         child = TrialSession(
@@ -174,26 +174,29 @@ class TrialSession:
             context=self._context if context is None else (context,),
             system=system,
             extra=extra,
-            agent=f"{self._agent}/{agent}#{self._delegated}".lstrip("/"),
+            agent=f"{self.agent}/{agent}#{self._delegated}".lstrip("/"),
             parent=self,
         )
         try:
             loop.play(child)
         except Stopped:
             self._enter()
+        return self._take_back(child, prompt)
+
+    def _take_back(self, child: TrialSession, prompt: str) -> Result:
+        """Record what came of delegated work; where our own world broke under it, the trial ends."""
         stop = child.stopped or Stop(reason="finished")
         result = Result(answer=child.answer, stop=stop, tally=child.tally)
-        self.record(
-            Delegated(
-                turn=self._ledger.turns,
-                agent=child._agent,  # of the same class
-                prompt=prompt,
-                answer=result.answer,
-                stop=stop,
-                tally=result.tally,
-                at=self.now(),
-            )
+        event = Delegated(
+            turn=self._ledger.turns,
+            agent=child.agent,
+            prompt=prompt,
+            answer=result.answer,
+            stop=stop,
+            tally=result.tally,
+            at=self.now(),
         )
+        self.record(event)
         if stop.is_error:
             self.fatal = self.fatal or child.fatal
             self._halt(stop)
@@ -203,7 +206,7 @@ class TrialSession:
     def record(self, event: Event) -> None:
         """Add an event to the trace and show it to whoever watches."""
         self.events.append(event)
-        self.events.extend(replace(flag, agent=self._agent) for flag in self._watch.see(event))
+        self.events.extend(replace(flag, agent=self.agent) for flag in self._watch.see(event))
 
     def stop(self, reason: str, detail: str = "") -> NoReturn:
         """End the conversation; the first stop is the one that counts."""
@@ -274,7 +277,7 @@ class TrialSession:
             call=self._ledger.root.calls + 1,
         )
         done = self._kit.asker.call(
-            request, self._ledger, purpose=purpose, held=len(self._transcript), is_turn=is_turn, agent=self._agent
+            request, self._ledger, purpose=purpose, held=len(self._transcript), is_turn=is_turn, agent=self.agent
         )
         if isinstance(done, Failed):
             self.record(done.event)
@@ -341,7 +344,7 @@ class TrialSession:
         state, broke = contain(lambda: digest(self._kit.dispatcher.world.state()))
         if state is None:
             self.stop("error:environment", explain(broke) if broke else "no state")
-        self.record(Observed(turn=self._ledger.turns, state=state, at=self.now(), agent=self._agent))
+        self.record(Observed(turn=self._ledger.turns, state=state, at=self.now(), agent=self.agent))
 
     def _dispatch(self, calls: Sequence[ToolCall]) -> tuple[Acted, ...]:
         """Run calls through the dispatcher; a broken world ends the trial as an error."""

@@ -74,6 +74,8 @@ def _inner(path: Path, where: str, name: str, value: Mapping[str, Any], key: str
 
 def _read(path: Path, where: str, name: str, value: Any) -> Verdict:
     """Tell what a value means."""
+    if value is None:
+        return Verdict(error=f"the score of {plainly(name)} is empty")
     if isinstance(value, bool):
         return Verdict(passed=value)
     if isinstance(value, str):

@@ -130,7 +130,7 @@ def _cell(row: Mapping[str, Any], column: str | None) -> Any:
 def _missing(path: Path, where: str, column: str, there: Sequence[str], flag: str) -> ConfigurationError:
     """The error of a column that is not there, with what was probably meant."""
     near = get_close_matches(column, there, 1, 0.5)
-    names = listed([plainly(one) for one in there])
+    names = listed([plainly(one) for one in there]) or "none"
     mend = f"did you mean {flag} {plainly(near[0])}?" if near else f"name it with {flag}; there are: {names}"
     return refuse(path, where, f"there is no column {shown(column)}", mend)
 

@@ -20,6 +20,7 @@ from evalkit.engine.ground import TrialGround
 from evalkit.parts import faults
 from evalkit.parts._process import end_all
 from evalkit.parts.checks._junit import missing
+from evalkit.parts.checks._restore import restore
 
 GIVEN = {"calc.py": "def add(a, b):\n    return a - b\n", "tests/test_calc.py": "def test_add():\n    pass\n"}
 TESTS = "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n\n\ndef test_none():\n    assert add(0, 0) == 0\n"
@@ -237,6 +238,15 @@ def test_links_in_the_way_lead_nothing_out_of_the_copy(ask: Ask, tmp_path: Path)
     (tmp_path / "outside").mkdir()
     ask(f"rm -rf tests; mkdir real; ln -s real tests; ln -s {tmp_path}/outside real/sub", run="true", files=["hidden"])
     assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_restored_files_are_reached_through_plain_folders(ask: Ask, tmp_path: Path) -> None:
+    copied = tmp_path / "copied"
+    (copied / "real").mkdir(parents=True)
+    (copied / "tests").symlink_to("real")
+    assert restore(tmp_path, ("hidden",), copied) == ("tests/test_calc.py",)
+    assert not (copied / "tests").is_symlink()
+    assert list((copied / "real").iterdir()) == []
 
 
 @pytest.mark.parametrize(

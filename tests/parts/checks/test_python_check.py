@@ -6,14 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from evidence_makers import evidence, judge
+from evidence_makers import Left, evidence, judge
 
-from evalkit.core.clock import ManualClock
 from evalkit.core.errors import ConfigurationError, GraderBroke
-from evalkit.core.plan import Spec
-from evalkit.engine.grading import FinalEvidence, grade
 from evalkit.engine.ground import TrialGround
-from evalkit.parts import build
 
 FILE = """
 from evalkit.core.protocols import CheckResult
@@ -30,7 +26,7 @@ def breaks(evidence): return 1 / 0
 
 
 @pytest.fixture
-def given(tmp_path: Path) -> Iterator[FinalEvidence]:
+def given(tmp_path: Path) -> Iterator[Left]:
     """An answer, and a file."""
     (tmp_path / "graders.py").write_text(FILE)
     with TrialGround(tmp_path) as ground:
@@ -41,26 +37,25 @@ def given(tmp_path: Path) -> Iterator[FinalEvidence]:
     ("name", "verdict", "reason"),
     [("yes", "pass", "True"), ("pair", "fail", "because"), ("result", "unknown", "unsure"), ("looks", "pass", "True")],
 )
-def test_the_function_decides(given: FinalEvidence, name: str, verdict: str, reason: str) -> None:
+def test_the_function_decides(given: Left, name: str, verdict: str, reason: str) -> None:
     result = judge("python", given, function=f"graders.py:{name}")
     assert result.verdict == verdict
     assert reason in result.reason
 
 
 @pytest.mark.parametrize("name", ["number", "nothing", "odd_pair", "odd_result"])
-def test_what_is_no_answer_breaks_the_check(given: FinalEvidence, name: str) -> None:
+def test_what_is_no_answer_breaks_the_check(given: Left, name: str) -> None:
     with pytest.raises(GraderBroke, match="has to give true or false"):
         judge("python", given, function=f"graders.py:{name}")
 
 
-def test_what_it_raises_makes_the_trial_an_error(given: FinalEvidence) -> None:
-    spec = Spec(kind="python", options={"function": "graders.py:breaks"})
-    graded = grade((spec,), (build("checks", spec),), given, ManualClock(), 1)
-    assert graded.verdict == "unknown"
-    assert "ZeroDivisionError" in graded.error
+def test_what_it_raises_is_raised(given: Left) -> None:
+    """The engine holds whatever a check raises, and makes the trial an error."""
+    with pytest.raises(ZeroDivisionError):
+        judge("python", given, function="graders.py:breaks")
 
 
-def test_a_function_that_is_not_there_is_a_mistake_in_the_suite(given: FinalEvidence) -> None:
+def test_a_function_that_is_not_there_is_a_mistake_in_the_suite(given: Left) -> None:
     with pytest.raises(ConfigurationError, match="defines no 'none'"):
         judge("python", given, function="graders.py:none")
     with pytest.raises(ConfigurationError, match="names none"):

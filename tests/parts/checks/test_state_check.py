@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evidence_makers import evidence, judge
+from evidence_makers import Left, evidence, judge
 
 from evalkit.core.errors import GraderBroke
 from evalkit.core.message import ToolCall
 from evalkit.core.protocols import CheckResult
-from evalkit.engine.grading import FinalEvidence
 from evalkit.engine.ground import TrialGround
 from evalkit.parts import faults
 
@@ -76,13 +75,13 @@ def test_a_query_that_cannot_be_made_breaks_the_check(rows: Rows, ground: TrialG
         judge("state", evidence(ground, environment={"kind": "workspace"}), query="select 1", equals=[[1]])
 
 
-def act(given: FinalEvidence, command: str) -> None:
+def act(given: Left, command: str) -> None:
     """Let the agent do something, and end."""
     given.world.call(ToolCall(id="1", name="run_command", input={"command": command}))
     given.world.close()
 
 
-def left(ground: TrialGround, command: str = "true") -> FinalEvidence:
+def left(ground: TrialGround, command: str = "true") -> Left:
     """A workspace after a command."""
     given = evidence(ground, environment={"kind": "workspace", "folder": "template", "files": FILES})
     act(given, command)
