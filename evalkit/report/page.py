@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.core.record import TrialRecord
+from evalkit.measure.table import Table
 from evalkit.report import numbers
 from evalkit.report.about import About
 from evalkit.report.clean import clean, clean_line, clean_name
 from evalkit.report.headline import SENTENCE, metric_name, possible
+from evalkit.report.hindsight import TRACES, Hindsight, unread
 from evalkit.report.parcel import blocks, dense, packed
 from evalkit.report.quality import counts
 from evalkit.report.sections import sections
@@ -58,13 +60,15 @@ def write_page(
     about: About,
     rows: Sequence[TrialRecord],
     trace: Callable[[TrialRecord], TrialRecord],
+    table: Table | None = None,
     budget: int = BUDGET,
 ) -> None:
     """Write the page of a run, all of it or nothing.
 
     `summary`, `tasks`, `comparisons` and `gate` are JSON objects (`report.summary`). `rows` are the run's records without
-    their events; `trace` gives a row its events and is called only while there is room. Raises `OSError` where the file
-    cannot be written.
+    their events; `trace` gives a row its events. Without a `table` of the run it is called only while there is room for
+    traces; with one it is called once for each row, and the page tells what the traces say of tighter caps and of where failures
+    begin. Raises `OSError` where the file cannot be written.
     """
     html = page(
         summary=summary,
@@ -74,6 +78,7 @@ def write_page(
         about=about,
         rows=rows,
         trace=trace,
+        table=table,
         budget=budget,
     )
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -90,6 +95,7 @@ def page(
     about: About,
     rows: Sequence[TrialRecord],
     trace: Callable[[TrialRecord], TrialRecord],
+    table: Table | None = None,
     budget: int = BUDGET,
 ) -> str:
     """Make the page of a run; arguments as in `write_page`."""
@@ -97,9 +103,14 @@ def page(
     left_out = max(0, len(listing) - ROWS)
     listing = listing[:ROWS]
     room = budget - BODY - len(packed(dense(index(listing, {}))))
-    packs, places = blocks(_traces(listing, trace), room)
+    hindsight = Hindsight(table) if table is not None and len(rows) <= TRACES else None
+    packs, places = blocks(_traces(listing, hindsight.watching(trace) if hindsight else trace), room)
+    told: Mapping[str, Any] = unread(len(rows)) if table is not None else {}
+    if hindsight is not None:
+        hindsight.rest(rows, trace)
+        told = hindsight.told(listing)
     columns = index(listing, places)
-    shown = sections(summary, tasks, comparisons, gate, about, listing, counts(rows))
+    shown = sections(summary, tasks, comparisons, gate, about, listing, counts(rows), told)
     counted = {"rows": len(listing), "traces": len(places), "left_out": left_out}
     return _render(shown, counted=counted, columns=columns, packs=packs)
 
@@ -131,6 +142,8 @@ def _render(
     for name in ("curves", "stops"):
         figure = shown[name]["figure"]
         shown = {**shown, name: {**shown[name], "figure": Markup(figure)}}  # noqa: S704  # drawn by report.svg, which escapes
+    for section in shown["hindsight"].get("caps", ()):
+        section["figure"] = Markup(section["figure"])  # noqa: S704  # drawn by report.svg, which escapes
     return environment.get_template("page.html").render(
         **shown,
         counted=counted,

@@ -13,9 +13,9 @@ from typing import Any
 
 from evalkit.core.record import TrialRecord
 from evalkit.report.about import About
+from evalkit.report.canvas import SERIES
 from evalkit.report.clean import clean_name
 from evalkit.report.configs import differences
-from evalkit.report.canvas import SERIES
 from evalkit.report.figures import Bar, Curve, Sketch, decay, drawn, stacked
 from evalkit.report.headline import GATE_TONES, caveats, deepest, depths, hat, reasons, size, verdict
 from evalkit.report.numbers import known, times

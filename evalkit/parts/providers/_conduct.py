@@ -105,13 +105,11 @@ class Conduct:
         sight = self.sight
         if any(made.right is not True for made in faults):
             return None
-        limit = min((made.step for made in faults if made.step is not None), default=len(self.solution.steps))
-        slips = [at for at, right in sorted(sight.done.items()) if at < limit and not right]
+        slips = [at for at, right in sorted(sight.done.items()) if not right]
         if slips:
             return slips[0]
-        if not any(made.failing for made in faults):
-            return None
-        return next((at for at in range(limit) if at not in sight.done), None)
+        failing = [made.step for made in faults if made.failing and made.step is not None]
+        return next((at for at in range(min(failing, default=0)) if at not in sight.done), None)
 
     def _go_on(self) -> Move:
         """Take the next turn of the solution, or close it."""

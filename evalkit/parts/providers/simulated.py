@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar
 
 from evalkit.core.clock import SystemClock
@@ -155,8 +157,14 @@ def _tool_size(tool: ToolSpec) -> int:
 
 
 def _solution(task: Task) -> Solution:
-    """Read how a task is solved; raises `ConfigurationError`."""
-    return Solution.of(read(task.simulate, f"{task.suite}/{task.id}"))
+    """Read how a task is solved, once for all of its trials; raises `ConfigurationError`."""
+    return _read_solution(json.dumps(task.simulate), f"{task.suite}/{task.id}")
+
+
+@lru_cache(maxsize=4096)
+def _read_solution(block: str, where: str) -> Solution:
+    """Read a `simulate:` block from its JSON; a solution is never changed."""
+    return Solution.of(read(json.loads(block), where))
 
 
 def _by_prompt(part: Simulated, tasks: Sequence[Task]) -> dict[str, SimulatedProvider]:

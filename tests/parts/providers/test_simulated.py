@@ -191,7 +191,10 @@ def test_two_equal_calls_with_unlike_results_are_no_spin() -> None:
     assert ask(model(), messages).calls[0].name == "refund"
 
 
-FOUR = {**SOLUTION, "steps": [LOOK, {"tool": "check", "args": {"n": 1}}, {"tool": "check", "args": {"n": 9}}, REFUND]}
+FOUR: dict[str, JSON] = {
+    **SOLUTION,
+    "steps": [LOOK, {"tool": "check", "args": {"n": 1}}, {"tool": "check", "args": {"n": 9}}, REFUND],
+}
 
 
 def dropped() -> list[Message]:
@@ -314,6 +317,55 @@ def test_a_failing_expectation_whose_cause_is_out_of_view_leads_back_to_the_star
     assert ask(model(TESTED), [messages[0], *messages[3:]], call=3).calls[0].input == EDIT["args"]
 
 
+THREE: dict[str, JSON] = {
+    "steps": [
+        EDIT,
+        {"tool": "look_up", "args": {"email": "x"}},
+        {"tool": "check", "args": {"of": "f.py"}, "expect": "OK"},
+    ],
+    "answer": "The tests pass.",
+}
+
+
+def without_the_edit(answer: Answer) -> list[Message]:
+    """A conversation in which the edit is out of view, the look-up is not, and the check has just given this."""
+    messages = talk(model(THREE), turns=2, tools=bench)
+    checked = answered(ask(model(THREE), messages, call=3), lambda *_: answer)
+    return [messages[0], *messages[3:], *checked]
+
+
+def test_work_out_of_view_is_doubted_when_a_result_fails_but_not_when_a_call_does() -> None:
+    assert ask(model(THREE), without_the_edit(("FAIL: test_f", False)), call=4).calls[0].input == EDIT["args"]
+    assert ask(model(THREE), without_the_edit(("busy: f.py", True)), call=4).calls[0].name == "check"
+
+
+def test_a_repair_is_made_once() -> None:
+    messages = [user(PROMPT), *answered(ask(model(TESTED, slip=1.0), [user(PROMPT)]), bench)]
+    for call in range(2, 5):
+        messages += answered(ask(model(TESTED), messages, call=call), bench)
+    assert [name for name, _ in calls(messages)] == ["refund", "check", "refund", "check"]
+    assert ask(model(TESTED), messages, call=5).calls[0].name == "check"
+
+
+def test_a_call_that_is_to_blame_itself_is_corrected_before_an_older_slip() -> None:
+    messages = [user(PROMPT), *answered(ask(model(TESTED, slip=1.0), [user(PROMPT)]), bench)]
+    wrong = ask(model(TESTED, slip=1.0), messages, call=2)
+    messages += answered(wrong, lambda *_: ("no such module: f.p", True))
+    assert wrong.calls[0].input == {"of": "f.p"}
+    assert ask(model(TESTED), messages, call=3).calls[0].input == {"of": "f.py"}
+
+
+def test_what_failed_before_a_closing_answer_is_over() -> None:
+    messages = [*failed(GENERIC), Message(role="assistant", content=(Text(text="Done."),)), user("amount is missing")]
+    assert ask(model(heed=0.0), messages, call=4).text == "Done."
+
+
+def test_one_call_at_two_places_of_a_solution_counts_for_the_one_that_is_due() -> None:
+    check = {"tool": "check", "args": {"of": "all"}}
+    twice = {"steps": [check, LOOK, check, REFUND], "answer": "Done."}
+    assert [name for name, _ in calls(talk(model(twice)))] == ["check", "look_up", "check", "refund"]
+
+
 def test_what_comes_back_after_a_closing_answer_is_heeded_alike() -> None:
     early = [*talk(model(premature=1.0)), user("order A200 is still open: amount 49 was not paid")]
     assert ask(model(), early, call=9).calls[0].name == "refund"
@@ -331,18 +383,29 @@ def test_feedback_leads_back_to_a_slip_in_view() -> None:
 
 
 def test_steps_that_belong_together_are_one_turn_and_only_what_failed_is_made_again() -> None:
-    pair = {"steps": [LOOK, {"tool": "check", "args": {"n": 1}, "together": True}, REFUND], "answer": "Done."}
+    pair = {"steps": [{"tool": "check", "args": {"n": 1}}, {**LOOK, "together": True}, REFUND], "answer": "Done."}
     messages = [user(PROMPT)]
     reply = ask(model(pair), messages)
-    assert [call.name for call in reply.calls] == ["look_up", "check"]
+    assert [call.name for call in reply.calls] == ["check", "look_up"]
     assert len({call.id for call in reply.calls}) == 2
-    messages += answered(
-        reply, lambda name, _: ("ada@example.org: no answer", True) if name == "look_up" else ("", False)
-    )
+    messages += answered(reply, lambda name, given: world(name, given) if name == "look_up" else ("n: busy", True))
     again = ask(model(pair), messages, call=2)
-    assert [call.name for call in again.calls] == ["look_up"]
+    assert [call.name for call in again.calls] == ["check"]
     messages += answered(again)
     assert ask(model(pair), messages, call=3).calls[0].name == "refund"
+
+
+def test_of_steps_in_one_turn_only_those_are_guesses_whose_facts_are_lost() -> None:
+    both = [*FOUR["steps"][:3], {"tool": "check", "args": {"n": 5}}, {**REFUND, "together": True}]
+    guessed = ask(model({**FOUR, "steps": both}, forget=1.0), dropped()).calls
+    assert [call.input for call in guessed] == [{"n": 5}, {"order": "A200", "amount": 94}]
+
+
+def test_each_draw_is_a_draw_of_its_own() -> None:
+    pair = model({"steps": [LOOK, {"tool": "check", "args": {"n": 1}, "together": True}], "answer": "Done."}, slip=0.5)
+    replies = [ask(pair, [user(PROMPT)], call=call) for call in range(1, 60)]
+    slips = {(reply.calls[0].input != LOOK["args"], reply.calls[1].input != {"n": 1}) for reply in replies}
+    assert len(slips) == 4
 
 
 def test_a_model_without_the_tool_says_so_and_one_without_any_gives_an_account() -> None:
@@ -452,6 +515,10 @@ def test_the_part_is_found_by_name_and_bad_options_are_refused() -> None:
             {"steps": [{"tool": "t", "needs": ["a"], "shows": ["a"]}], "answer": "x"},
             "steps.0.needs: 'a' is shown by no",
         ),
+        (
+            {"steps": [{"tool": "t", "shows": ["a"]}, {"tool": "u", "needs": ["a"], "together": True}], "answer": "x"},
+            "steps.1.needs: 'a' is shown by no",
+        ),
         ({"steps": [{"tool": "t", "needs": "a"}], "answer": "x"}, "simulate.steps.0.needs: Input should be"),
         ({"steps": [], "answer": "x", "answer_needs": ["a"]}, "answer_needs: 'a' is shown by no"),
     ],
@@ -525,13 +592,12 @@ def test_behind_a_server_a_nameless_conversation_carries_its_seed_in_its_ids(mak
 
 
 def test_turns_without_calls_count_too_where_ids_tell_the_seed(make_trial: MakeTrial) -> None:
-    done = [*talk(model(), seed=0xAB), user("order A200: amount 49 is missing")]
-    late = [*done, *answered(ask(model(), done, seed=0xAB, call=4)), user("amount 49 is still missing")]
-    replies = [
-        served(make_trial, slip=0.5)(Request(system="", messages=tuple(late), tools=TOOLS, seed=0, call=0), None),
-        model(slip=0.5).complete(Request(system="", messages=tuple(late), tools=TOOLS, seed=0xAB, call=5)),
-    ]
-    assert replies[0] == replies[1]
+    answer = served(make_trial, slip=0.5)
+    for seed in range(20):
+        late = [*talk(model(), seed=seed), user("order A200: amount 49 is missing")]
+        late += [*answered(ask(model(), late, seed=seed, call=4)), user("amount 49 is still missing")]
+        nameless = answer(Request(system="", messages=tuple(late), tools=TOOLS, seed=0, call=0), None)
+        assert nameless == ask(model(slip=0.5), late, seed=seed, call=5)
 
 
 def test_behind_a_server_an_unknown_prompt_is_refused_and_the_longest_match_counts(make_trial: MakeTrial) -> None:

@@ -1,0 +1,202 @@
+"""What the traces of a run tell in hindsight: tighter caps, turns that led nowhere, and where failures begin.
+
+Invariant: each trace is read once, while the page is packed or after it, and only numbers are kept of it; of a run with more than
+`TRACES` trials none is read, and the page says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from evalkit.core.plan import TrialKey
+from evalkit.core.record import TrialRecord
+from evalkit.measure.amounts import spend
+from evalkit.measure.counterfactual import METERS, CapCurve, Meter, Point, curve, limits
+from evalkit.measure.courses import Courses
+from evalkit.measure.divergence import Cluster, Divergences, clusters
+from evalkit.measure.estimate import Estimate, estimate
+from evalkit.measure.progress import Progress
+from evalkit.measure.table import Table
+from evalkit.report.figures import Curve, Limits, Sketch, cap_curves, drawn
+from evalkit.report.numbers import amount, count, dollars, duration
+
+TRACES = 20_000
+"""Traces that are read for a page."""
+
+CELLS = 160
+"""Cells of a table of limits."""
+
+FEWEST, MOST = 3, 8
+"""Limits of a cap in a table: how many with many variants, how many with few."""
+
+DRAWN = 12
+"""With more variants than this their lines could not be told apart, and nothing is drawn."""
+
+CLUSTERS = 15
+"""Kinds of first divergences that are listed."""
+
+WRITE: Mapping[Meter, Callable[[float], str]] = {
+    "turns": count,
+    "tokens": amount,
+    "seconds": duration,
+    "usd": dollars,
+}
+"""How a limit of each meter is written."""
+
+NAMES: Mapping[Meter, str] = {"turns": "turns", "tokens": "tokens", "seconds": "time", "usd": "dollars"}
+"""What a cap on each meter is called in a heading."""
+
+
+class Hindsight:
+    """Reads traces, one after the other, and then tells what they say together."""
+
+    def __init__(self, table: Table) -> None:
+        """Begin with the run's numbers and no trace."""
+        self._table = table
+        self._courses, self._progress, self._divergences = Courses(), Progress(), Divergences()
+        self._read: set[TrialKey] = set()
+
+    def add(self, record: TrialRecord) -> None:
+        """Read a trace, once."""
+        if record.key not in self._read:
+            self._read.add(record.key)
+            for reader in (self._courses, self._progress, self._divergences):
+                reader.add(record)
+
+    def watching(self, trace: Callable[[TrialRecord], TrialRecord]) -> Callable[[TrialRecord], TrialRecord]:
+        """Give traces as `trace` does, reading each on the way."""
+
+        def read(row: TrialRecord) -> TrialRecord:
+            """Read one."""
+            record = trace(row)
+            self.add(record)
+            return record
+
+        return read
+
+    def rest(self, rows: Sequence[TrialRecord], trace: Callable[[TrialRecord], TrialRecord]) -> None:
+        """Read the traces of those rows that were not read yet."""
+        for row in rows:
+            if row.key not in self._read:
+                self.add(trace(row))
+
+    def curves(self, meter: Meter, most: int) -> tuple[CapCurve, ...]:
+        """Follow all variants over limits of a cap; nothing where no limit would change a thing."""
+        at = limits(self._table, self._courses, meter, most)
+        return curve(self._table, self._courses, meter, at) if len(at) > 1 else ()
+
+    def told(self, listing: Sequence[TrialRecord]) -> dict[str, Any]:
+        """Give what the page's sections on hindsight show; `listing` holds the trials that a link can lead to, in order."""
+        found = clusters(self._divergences.found())
+        places = {
+            (row.key.suite, row.key.task, row.key.variant, row.key.index): place for place, row in enumerate(listing)
+        }
+        idle = [(name, self._progress.of(name)) for name in self._table.variants]
+        return {
+            "caps": [section for meter in METERS for section in self._capped(meter)],
+            "idle": [{"name": name, "found": one} for name, one in idle if one.trials],
+            "clusters": [_cluster(one, places) for one in found[:CLUSTERS]],
+            "left_out": sum(len(one.found) for one in found[CLUSTERS:]),
+            "diverged": sum(len(one.found) for one in found),
+            "alone": self._divergences.alone(),
+            "unread": 0,
+        }
+
+    def _capped(self, meter: Meter) -> list[dict[str, Any]]:
+        """The section of one meter, or none."""
+        table = self._table
+        followed = self.curves(meter, max(FEWEST, min(MOST, CELLS // max(1, len(table.variants)))))
+        if not followed:
+            return []
+        k, write = followed[0].k, WRITE[meter]
+        metric = f"pass^{k}" if k > 1 else "pass@1"
+        title = f"{metric} and dollars a trial over limits of the cap on {NAMES[meter]}, a line a variant; the table beside it holds the numbers"
+        rows = [
+            {"limit": write(point.limit), "cells": [_cell(one.points[row]) for one in followed]}
+            for row, point in enumerate(followed[0].points)
+        ]
+        rows.append({"limit": "as run", "cells": [_cell(_as_run(table, one.variant, k)) for one in followed]})
+        why = [(one.variant, point.why) for one in followed for point in one.points if point.why]
+        return [
+            {
+                "meter": NAMES[meter],
+                "k": k,
+                "figure": drawn(cap_sketch(followed, title)) if len(followed) <= DRAWN else "",
+                "variants": [{"name": one.variant, "place": place} for place, one in enumerate(followed)],
+                "rows": rows,
+                "unknown": list(dict.fromkeys(name for name, _ in why)),
+            }
+        ]
+
+
+def unread(trials: int) -> dict[str, Any]:
+    """Give what the sections show where traces were not read."""
+    return {"caps": [], "idle": [], "clusters": [], "left_out": 0, "diverged": 0, "alone": 0, "unread": trials}
+
+
+def cap_sketch(followed: Sequence[CapCurve], title: str, *, named: bool = False) -> Sketch:
+    """The figure of a cap's curves; `named` puts the variants' names below it."""
+    first = followed[0]
+    lines, costs = [], []
+    for one in followed:
+        hats = [point.pass_hat for point in one.points]
+        lines.append(
+            Curve(
+                values=[None if hat is None else hat.value for hat in hats],
+                lows=[None if hat is None else hat.low for hat in hats],
+                highs=[None if hat is None else hat.high for hat in hats],
+            )
+        )
+        costs.append([point.usd for point in one.points])
+    at = [point.limit for point in first.points]
+    over = Limits(at=at, meter=NAMES[first.meter], k=first.k, write=WRITE[first.meter])
+    return cap_curves(lines, costs, over, title, [one.variant for one in followed] if named else ())
+
+
+def _as_run(table: Table, variant: str, k: int) -> Point:
+    """A variant as it was run, as a point beyond all limits."""
+    return Point(
+        limit=float("inf"),
+        pass_hat=estimate(table, f"pass^{k}", variant),
+        cap_rate=estimate(table, "cap_rate(any)", variant).value,
+        usd=spend(table, variant).per_trial,
+    )
+
+
+def _cell(point: Point) -> dict[str, Any]:
+    """A cell of a table of limits."""
+    found: Estimate | None = point.pass_hat
+    return {
+        "known": not point.why,
+        "hat": {
+            "value": None if found is None else found.value,
+            "low": None if found is None else found.low,
+            "high": None if found is None else found.high,
+            "why": point.why or (found.why if found is not None else ""),
+            "worst": None if found is None else found.worst,
+            "best": None if found is None else found.best,
+        },
+        "usd": point.usd,
+        "cap_rate": point.cap_rate,
+    }
+
+
+def _cluster(found: Cluster, places: Mapping[tuple[str, str, str, int], int]) -> dict[str, Any]:
+    """A row of the table of first divergences, with the place of an example in the list of trials, None where it has none."""
+    first = found.found[0]
+    variants = dict.fromkeys(one.variant for one in found.found)
+    return {
+        "how": found.how,
+        "tool": found.tool,
+        "instead": found.instead[:3],
+        "error": found.error.replace("_", " "),
+        "after": found.after.replace("_", " "),
+        "trials": len(found.found),
+        "tasks": found.tasks,
+        "step": found.step,
+        "variants": {name: sum(one.variant == name for one in found.found) for name in variants},
+        "task": first.task,
+        "index": first.index,
+        "row": places.get((first.suite, first.task, first.variant, first.index)),
+    }
