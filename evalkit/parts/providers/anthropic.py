@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from typing import Any, ClassVar
 
 from evalkit.core.errors import ProviderError
@@ -107,7 +108,11 @@ class Anthropic:
         return self.context_window or known_window(self.model)
 
     def open(self, trial: Trial) -> AnthropicProvider:
-        """Make the provider of one trial; the client behind it is shared and made at the first call."""
+        """Make the provider of one trial; the client behind it is shared and made at the first call.
+
+        The SDK is loaded here, before the trial's time counts, because that takes seconds.
+        """
+        import_module("anthropic")
         return AnthropicProvider(part=self, usual_max_tokens=trial.variant.max_tokens)
 
     def ready(self) -> str | None:
