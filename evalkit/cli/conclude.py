@@ -18,6 +18,7 @@ from evalkit.core.plan import Gate
 from evalkit.core.record import TrialRecord
 from evalkit.measure.compare import compare
 from evalkit.measure.gate import Judgement, judge
+from evalkit.measure.stop_shift import stop_shifts
 from evalkit.report.summary import compare_json, gate_json, summarise, task_rows
 from evalkit.report.terminal import gate_text, headline
 from evalkit.store.runstore import RunStore
@@ -74,7 +75,8 @@ def judged(verdict: Judgement) -> dict[str, Any]:
 def compared(found: Run, baseline: str | None = None) -> dict[str, Any]:
     """The object that `compare --json` prints."""
     chosen = baseline or found.table.baseline or found.table.variants[0]
-    return compare_json(compare(found.table, baseline=chosen), found.about.variants, chosen)
+    shifts = stop_shifts(found.table, baseline=chosen)
+    return compare_json(compare(found.table, baseline=chosen), found.about.variants, chosen, shifts)
 
 
 def write_report(found: Run) -> Path:

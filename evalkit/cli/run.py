@@ -224,6 +224,7 @@ def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
         "budget": f"stopped by --max-usd: {ended.detail}",
         "fatal": f"stopped, because no trial can succeed: {ended.detail}",
         "outage": f"stopped: {ended.detail}",
+        "store": f"stopped, because records cannot be written: {ended.detail}",
     }
     tell(f"{reasons[ended.reason]}\nfinished trials are saved in {store.folder}. Go on with:\n  {command}")
     return Exit.INTERRUPTED if ended.reason == "interrupted" else Exit.INVALID

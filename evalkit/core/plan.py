@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Literal
 
 from evalkit.core.message import JSON
@@ -19,6 +19,23 @@ def digest(value: JSON) -> str:
     """Hash a JSON value: 16 hex digits of the SHA-256 of its canonical form (keys sorted, no blanks)."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def differing(plan: Task | Variant, *, without: tuple[str, ...]) -> dict[str, JSON]:
+    """Take the fields of a plan that differ from their defaults, as JSON: what its identity is made of.
+
+    A field that is added later, and that nobody set, leaves every older identity as it was.
+    """
+    usual = {
+        one.name: one.default_factory()
+        if one.default is MISSING and one.default_factory is not MISSING
+        else one.default
+        for one in fields(plan)
+    }
+    content = asdict(plan)
+    return {
+        name: content[name] for name, value in usual.items() if name not in without and getattr(plan, name) != value
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +139,7 @@ class Task:
     @property
     def digest(self) -> str:
         """Identity of the task's content: everything but where it lies, its tags and how often it is tried."""
-        content = asdict(self)
-        for name in ("base", "tags", "trials"):
-            del content[name]
-        return digest(content)
+        return digest(differing(self, without=("base", "tags", "trials")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,14 +184,12 @@ class Variant:
     @property
     def digest(self) -> str:
         """Identity of the configuration's content, without its name and the file that it came from."""
-        return digest(self.content())
+        return digest(differing(self, without=("name", "source")))
 
     @property
     def design_digest(self) -> str:
         """Identity of the loop design alone: `digest` with the provider left out."""
-        content = self.content()
-        del content["provider"]
-        return digest(content)
+        return digest(differing(self, without=("name", "source", "provider")))
 
     def content(self) -> dict[str, JSON]:
         """The configuration as a JSON object, without its name and source: what two variants are compared by."""

@@ -9,26 +9,29 @@ have fired; up to there the trial would have gone as it did, and nothing later i
 - a trial costs what it had cost at that checkpoint, the call that crossed the limit included;
 - a trial in error stays in error, a missing one missing.
 
+A reply that crosses a token or dollar cap would have been cut short, so what such a trial costs is an upper bound, by that reply at most.
+
 Invariant: nothing is guessed about looser caps. Where a trial was ended by a cap that the asked one would not have fired by then,
-how it would have gone on is unknown, and so is every value of its variant.
-An agent that is told of its caps might have acted otherwise under others; of that traces know nothing.
+how it would have gone on is unknown, and so is every value of its variant. The same holds for turns where the agent is told how many
+are left, for it would have been told otherwise.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from evalkit.core.errors import ConfigurationError
-from evalkit.core.plan import Caps
+from evalkit.core.errors import ConfigurationError, Problem
+from evalkit.core.plan import Caps, Variant
 from evalkit.measure.amounts import Spend, spend
 from evalkit.measure.arrays import Bools, Ints
 from evalkit.measure.courses import Courses, Flat
-from evalkit.measure.estimate import Estimate, estimate
+from evalkit.measure.estimate import Estimate, estimate, read
+from evalkit.measure.metric import Shares
 from evalkit.measure.table import ERROR, FAILED, PASSED, VERDICTS, Table
 from evalkit.measure.words import counted
 
@@ -121,8 +124,10 @@ def capped(table: Table, courses: Courses, caps: Caps) -> Table:
     return _applied(table, flat, _cut(table, flat, caps))
 
 
-def unknown(table: Table, found: Cut, caps: Caps, variant: str) -> str:
-    """Say why a variant's values under asked caps are not known; empty where they are."""
+def unknown(table: Table, found: Cut, caps: Caps, variant: str, told: Collection[str] = ()) -> str:
+    """Say why a variant's values under asked caps are not known; empty where they are. `told` as in `whatif`."""
+    if caps.turns is not None and variant in told:
+        return "its agent is told when its turns run out, so under another cap on turns it would have acted otherwise"
     ours = table.variant == table.find_variant(variant)
     lost = int((found.open & ours).sum())
     if lost:
@@ -133,20 +138,22 @@ def unknown(table: Table, found: Cut, caps: Caps, variant: str) -> str:
     return f"the price of {counted(unpriced, 'trial')} is not known" if caps.usd is not None and unpriced else ""
 
 
-def whatif(table: Table, courses: Courses, caps: Caps, *, confidence: float = 0.95) -> tuple[WhatIf, ...]:
+def whatif(
+    table: Table, courses: Courses, caps: Caps, *, told: Collection[str] = (), confidence: float = 0.95
+) -> tuple[WhatIf, ...]:
     """Put each variant as it was run beside what it would have been under `caps`.
 
-    Raises `ConfigurationError` where no cap is asked for, or where of no variant anything is known under them.
+    `told` names the variants whose agents are told how many turns are left (`wrap_up`). Raises `ConfigurationError` where no cap is asked for, or where of no variant anything is known under them.
     """
     if all(getattr(caps, meter) is None for meter in METERS):
         raise ConfigurationError.of("what if", "no cap is given", f"name one of {', '.join(METERS)}")
     flat = courses.flat(table)
     found = _cut(table, flat, caps)
     tighter = _applied(table, flat, found)
-    told = []
+    answers = []
     for place, name in enumerate(table.variants):
-        why = unknown(table, found, caps, name)
-        told.append(
+        why = unknown(table, found, caps, name, told)
+        answers.append(
             WhatIf(
                 variant=name,
                 cut=int((found.moved & (table.variant == place)).sum()),
@@ -156,10 +163,12 @@ def whatif(table: Table, courses: Courses, caps: Caps, *, confidence: float = 0.
                 why=why,
             )
         )
-    if told and all(one.after is None for one in told):
-        reasons = "; ".join(f"{one.variant}: {one.why}" for one in told)
-        raise ConfigurationError.of("what if", reasons, "traces tell of tighter caps only")
-    return tuple(told)
+    if answers and all(one.after is None for one in answers):
+        mend = "traces tell of tighter caps only"
+        raise ConfigurationError(
+            *(Problem(where=f"what if, {one.variant}", what=one.why, mend=mend) for one in answers)
+        )
+    return tuple(answers)
 
 
 def limits(table: Table, courses: Courses, meter: Meter, most: int = LIMITS) -> tuple[float, ...]:
@@ -182,9 +191,16 @@ def limits(table: Table, courses: Courses, meter: Meter, most: int = LIMITS) -> 
 
 
 def curve(
-    table: Table, courses: Courses, meter: Meter, at: Sequence[float], *, k: int | None = None, confidence: float = 0.95
+    table: Table,
+    courses: Courses,
+    meter: Meter,
+    at: Sequence[float],
+    *,
+    k: int | None = None,
+    told: Collection[str] = (),
+    confidence: float = 0.95,
 ) -> tuple[CapCurve, ...]:
-    """Follow each variant over limits of one cap; without `k` it is the deepest that every task has trials for."""
+    """Follow each variant over limits of one cap; without `k` it is the deepest that every task has trials for. `told` as in `whatif`."""
     planned = table.planned[table.planned > 0]
     deep = k if k is not None else int(planned.min()) if planned.size else 1
     flat = courses.flat(table)
@@ -194,9 +210,17 @@ def curve(
         found = _cut(table, flat, caps)
         tighter = _applied(table, flat, found)
         for name in table.variants:
-            why = unknown(table, found, caps, name)
-            points[name].append(Point(limit=limit, why=why) if why else _point(tighter, name, limit, deep, confidence))
+            why = unknown(table, found, caps, name, told)
+            if why:
+                points[name].append(Point(limit=limit, why=why))
+            else:
+                points[name].append(point(tighter, name, deep, limit=limit, confidence=confidence))
     return tuple(CapCurve(variant=name, meter=meter, k=deep, points=tuple(row)) for name, row in points.items())
+
+
+def warned(variants: Iterable[Variant]) -> tuple[str, ...]:
+    """Name the variants whose agents are told how many turns are left."""
+    return tuple(variant.name for variant in variants if variant.wrap_up is not None)
 
 
 def one_cap(meter: str, limit: float) -> Caps:
@@ -218,7 +242,8 @@ def _cut(table: Table, flat: Flat, caps: Caps) -> Cut:
         limit = getattr(caps, meter)
         if limit is not None:
             values = getattr(flat, meter)
-            fired[(values > limit) | (flat.asking & (values >= limit))] = place
+            room = flat.turning if meter == "turns" else flat.asking
+            fired[(values > limit) | (room & (values >= limit))] = place
     places = np.flatnonzero(fired >= 0)
     rows, first = np.unique(flat.owner[places], return_index=True)
     at, which = np.full(table.outcome.size, -1, dtype=np.int64), np.full(table.outcome.size, -1, dtype=np.int64)
@@ -260,11 +285,15 @@ def _side(table: Table, variant: str, confidence: float) -> Side:
     )
 
 
-def _point(table: Table, variant: str, limit: float, k: int, confidence: float) -> Point:
-    """Read one point of a curve off a table."""
+def point(table: Table, variant: str, k: int, *, limit: float = math.inf, confidence: float = 0.95) -> Point:
+    """Read one point of a curve off a table; that of a run itself is beyond all limits."""
+    shares = read(table, "cap_rate(any)", variant).found
+    cap_rate = None
+    if isinstance(shares, Shares) and shares.trials.size and not shares.open.any():
+        cap_rate = float(shares.values.mean())
     return Point(
         limit=limit,
         pass_hat=estimate(table, f"pass^{k}", variant, confidence=confidence),
-        cap_rate=estimate(table, "cap_rate(any)", variant, confidence=confidence).value,
+        cap_rate=cap_rate,
         usd=spend(table, variant).per_trial,
     )

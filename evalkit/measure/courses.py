@@ -2,7 +2,8 @@
 
 A course is the row of checkpoints at which the engine asks a trial's caps: before each model call, after its reply, before each
 tool call; and, where a cap ended the trial, the check that did so. Events of classes that this file does not know are passed over.
-Calls of a conversation that the trial delegated count tokens, dollars and time, but no turn, as they do in the tally.
+Calls aside (a reflection, a memo) and those of a conversation that the trial delegated count tokens, dollars and time, but no turn,
+as they do in the tally.
 
 Invariant: only numbers are kept, so that traces can be read one after the other, however many there are. Along a course no meter
 ever falls, and none ends above what the trial's tally or the cap that fired says.
@@ -12,22 +13,26 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from evalkit.core.errors import RunInvalid
-from evalkit.core.record import Acted, Asked, Halted, TrialRecord
+from evalkit.core.record import Acted, Asked, Attempt, Halted, TrialRecord, Unanswered
 from evalkit.measure.arrays import Bools, Floats, Ints
 from evalkit.measure.table import ERROR, Table
 
 
 class Checkpoint(NamedTuple):
-    """The meters at one checkpoint; `asking` where it stands before a model call. `usd` is NaN once a price is unknown."""
+    """The meters at one checkpoint; `usd` is NaN once a price is unknown.
+
+    `asking` where it stands before a model call, `turning` where that call is a turn of the trial's own conversation.
+    """
 
     asking: bool
+    turning: bool
     turns: float
     tokens: float
     usd: float
@@ -45,6 +50,7 @@ class Flat:
 
     owner: Ints
     asking: Bools
+    turning: Bools
     turns: Floats
     tokens: Floats
     usd: Floats
@@ -93,8 +99,9 @@ class Courses:
         last[rows] = np.cumsum(lengths) - 1
         traced[rows] = np.array(self._traced, dtype=bool)
         columns = {name: np.array(column, dtype=np.float64) for name, column in self._columns.items()}
-        asking = columns.pop("asking") > 0.0
-        return Flat(owner=np.repeat(rows, lengths), asking=asking, last=last, traced=traced, **columns)
+        asking, turning = (columns.pop(name) > 0.0 for name in ("asking", "turning"))
+        owner = np.repeat(rows, lengths)
+        return Flat(owner=owner, asking=asking, turning=turning, last=last, traced=traced, **columns)
 
 
 def checkpoints(record: TrialRecord) -> Iterator[Checkpoint]:
@@ -103,33 +110,45 @@ def checkpoints(record: TrialRecord) -> Iterator[Checkpoint]:
     Seconds are working time: from the moment at which the trial's watch was started (its end, less what the tally counted) to
     the event, less what was waited for the provider by then; held between the value before and the tally's.
     """
-    tally, watch = record.tally, _Watch(record)
+    watch = _Watch(record)
     turns, tokens, usd = 0, 0, 0.0
+
+    def at(moment: float, *, asking: bool = False, turning: bool = False) -> Checkpoint:
+        """The checkpoint at a moment, in seconds since the epoch."""
+        return Checkpoint(asking, turning, turns, tokens, usd, watch.at(moment))
+
     for event in record.events:
         if isinstance(event, Asked):
-            own = not getattr(event, "agent", "")
-            yield Checkpoint(asking=own, turns=turns, tokens=tokens, usd=usd, seconds=watch.at(event.at))
-            turns, tokens = turns + own, tokens + event.reply.usage.total
+            is_turn = not event.agent and event.turn > turns
+            yield at(event.at, asking=True, turning=is_turn)
+            turns, tokens = turns + is_turn, tokens + event.reply.usage.total
             usd += math.nan if event.reply.usd is None else event.reply.usd
-            watch.wait(sum(attempt.waited for attempt in event.attempts))
-            yield Checkpoint(
-                asking=False, turns=turns, tokens=tokens, usd=usd, seconds=watch.at(event.at + event.seconds)
-            )
+            watch.wait(event.attempts)
+            yield at(event.at + event.seconds)
+        elif isinstance(event, Unanswered):
+            yield at(event.at, asking=True, turning=not event.agent)
+            watch.wait(event.attempts)
         elif isinstance(event, Acted):
-            yield Checkpoint(asking=False, turns=turns, tokens=tokens, usd=usd, seconds=watch.at(event.at))
-    cap, capped = record.stop.cap, record.stop.reason.startswith("cap:")
-    if capped or turns < tally.turns or tokens < tally.tokens or (watch.start is None and tally.seconds > 0.0):
-        refused = capped and (cap is None or cap.value <= cap.limit)
-        timed = (
-            cap.value if cap is not None and cap.meter == "seconds" else tally.seconds if watch.start is None else 0.0
-        )
-        yield Checkpoint(
-            asking=refused,
-            turns=max(turns, tally.turns),
-            tokens=max(tokens, tally.tokens),
-            usd=math.nan if tally.usd is None else tally.usd,
-            seconds=max(watch.now, timed),
-        )
+            yield at(event.at)
+    yield from _end(record, turns, tokens, watch)
+
+
+def _end(record: TrialRecord, turns: int, tokens: int, watch: _Watch) -> Iterator[Checkpoint]:
+    """The check that ended a capped trial, and what the tally knows beyond the events."""
+    cap, tally, capped = record.stop.cap, record.tally, record.stop.reason.startswith("cap:")
+    untimed = watch.start is None and tally.seconds > 0.0
+    if not (capped or untimed or turns < tally.turns or tokens < tally.tokens):
+        return
+    refused = capped and (cap is None or cap.value <= cap.limit)
+    timed = cap.value if cap is not None and cap.meter == "seconds" else tally.seconds if untimed else 0.0
+    yield Checkpoint(
+        asking=refused,
+        turning=refused,
+        turns=max(turns, tally.turns),
+        tokens=max(tokens, tally.tokens),
+        usd=math.nan if tally.usd is None else tally.usd,
+        seconds=max(watch.now, timed),
+    )
 
 
 class _Watch:
@@ -144,9 +163,9 @@ class _Watch:
         self._most = tally.seconds
         self._waited = 0.0
 
-    def wait(self, seconds: float) -> None:
-        """Leave a wait out of account."""
-        self._waited += seconds
+    def wait(self, attempts: Sequence[Attempt]) -> None:
+        """Leave the waits between attempts out of account."""
+        self._waited += sum(attempt.waited for attempt in attempts)
 
     def at(self, moment: float) -> float:
         """Working time at a moment."""

@@ -164,7 +164,7 @@ def steps(record: TrialRecord) -> tuple[Step, ...]:
     told = []
     path = 0
     for event in record.events:
-        if isinstance(event, Acted) and not getattr(event, "agent", ""):
+        if isinstance(event, Acted) and not event.agent:
             path = _followed(path, event.call.name, event.call.input)
             error = event.error or ("error" if event.result.is_error else NONE)
             told.append(Step(tool=event.call.name, error=error, path=path))

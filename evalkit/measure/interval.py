@@ -130,7 +130,7 @@ def trial_variance(n: int, k: int) -> Floats:
     p = np.sin(np.linspace(0.1, 1.56, 1500)) ** 2
     truth = _variance(value, p)
     known = truth > 1e-250
-    ratio = (_binomial(n, p[known]) @ plugged) / truth[known]
+    ratio = (binomial_law(n, p[known]) @ plugged) / truth[known]
     estimate: Floats = plugged / min(1.0, float(ratio.min(initial=1.0)))
     estimate.setflags(write=False)
     return estimate
@@ -138,14 +138,14 @@ def trial_variance(n: int, k: int) -> Floats:
 
 def _variance(value: Floats, p: Floats) -> Floats:
     """Give the variance of value[C] with C binomial, for each p."""
-    chances = _binomial(value.size - 1, p)
+    chances = binomial_law(value.size - 1, p)
     mean = chances @ value
     variance: Floats = np.einsum("pc,pc->p", chances, (value - mean[:, None]) ** 2)
     return variance
 
 
-def _binomial(n: int, p: Floats) -> Floats:
-    """Tabulate the binomial law, shape (p, n + 1); every p lies inside (0, 1)."""
+def binomial_law(n: int, p: Floats) -> Floats:
+    """Tabulate the chances of 0..n passes in n trials for each chance p of one, all inside (0, 1); shapes (p,) to (p, n + 1)."""
     c = np.arange(n + 1)
     ways = gammaln(n + 1.0) - gammaln(c + 1.0) - gammaln(n - c + 1.0)
     chances: Floats = np.exp(ways + np.multiply.outer(np.log(p), c) + np.multiply.outer(np.log1p(-p), n - c))

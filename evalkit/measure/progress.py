@@ -1,9 +1,10 @@
 """How much of a capped trial was spent after it had stopped getting anywhere: the part that a detector could have saved.
 
 Progress is a tool call of the trial's own that succeeded with something new: no call of that tool in the trial had given that
-very result before. A call that failed is none, and neither is one that repeats a result, whatever its arguments were. A trace
-holds no picture of the world, so a write counts by what it answered: the second that answers just "done" counts as none, which makes
-the measured share an upper bound where writes are mute.
+very result before. A call that failed is none, and neither is one that repeats a result, whatever its arguments were. Where the
+trace holds the world's state after each turn (a detector wanted to see it), a state that was not there before is progress too. Where
+it does not, a write counts by what it answered: the second that answers just "done" counts as none, which makes the measured share
+an upper bound where writes are mute.
 
 Invariant: only turns of the trial's own conversation are counted, each once.
 """
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from evalkit.core.record import Acted, TrialRecord
+from evalkit.core.record import Acted, Observed, TrialRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +60,21 @@ class Progress:
 
 def last_progress(record: TrialRecord) -> int:
     """Give the turn of a trial's last progress, 0 where it made none."""
-    seen: set[bytes] = set()
+    results: set[bytes] = set()
+    states: set[str] = set()
     last = 0
     for event in record.events:
-        if not isinstance(event, Acted) or event.error is not None or event.result.is_error:
+        if not isinstance(event, Acted | Observed) or event.agent:
             continue
-        if getattr(event, "agent", ""):
-            continue
-        given = hashlib.blake2b(f"{event.call.name}\0{event.result.content}".encode("utf-8", "surrogatepass"))
-        if given.digest() not in seen:
-            seen.add(given.digest())
-            last = event.turn
+        if isinstance(event, Observed):
+            if states and event.state not in states:
+                last = event.turn
+            states.add(event.state)
+        elif event.error is None and not event.result.is_error:
+            given = hashlib.blake2b(
+                f"{event.call.name}\0{event.result.content}".encode("utf-8", "surrogatepass")
+            ).digest()
+            if given not in results:
+                last = event.turn
+            results.add(given)
     return min(last, record.tally.turns)

@@ -27,6 +27,9 @@ WIDTH, HEIGHT = 460, 290
 BAR = 34
 """Height of a bar with the gap to the next."""
 
+FEW = 2
+"""With more variants than this the bands of caps, which are wide, would lie over each other, and only lines are drawn."""
+
 LETTER = 7
 """About the width of a character of a label."""
 
@@ -195,9 +198,9 @@ def _draw_caps(
 ) -> Any:
     """Draw pass^k over the limits of a cap, and what a trial costs below it where that is known."""
     priced = any(cost for row in costs for cost in row)
-    figure, axes = canvas.axes(WIDTH, [220, 130] if priced else [220], below=LINE * len(names), left=52)
+    figure, axes = canvas.axes(WIDTH, [220, 130] if priced else [220], below=LINE * len(names), left=58)
     for place, curve in enumerate(curves):
-        ends = (curve.lows, curve.highs) if len(curves) <= BANDS else None
+        ends = (curve.lows, curve.highs) if len(curves) <= FEW else None
         draw_curve(canvas, axes[0], over.at, curve.values, place, ends)
         if priced:
             draw_curve(canvas, axes[1], over.at, costs[place], place)

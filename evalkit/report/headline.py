@@ -156,9 +156,18 @@ def _estimated(summary: Mapping[str, Any]) -> str:
         f"({_level(best)} interval {interval(best['low'], best['high'])}; {times(variants[name]['tasks'], 'task')})."
     )
     if len(found) > 1:
-        sentence += f" It is the highest of {len(found)}, and the highest of several overstates."
+        sentence += f" It is the highest of {len(found)}, and {_overstated(summary.get('highest'), name, len(found))}."
     lost = len(variants) - len(found)
     return sentence + (f" {metric_name(k)} of {times(lost, 'other variant')} is undefined." if lost else "")
+
+
+def _overstated(highest: Mapping[str, Any] | None, name: str, several: int) -> str:
+    """How far the choice of the highest flatters it, where the summary knows that of this very choice."""
+    if not highest or (highest["variant"], highest["of"]) != (name, several):
+        return "the highest of several overstates"
+    surplus = highest["overstates"]
+    size = f"about {surplus:.2f}" if surplus >= 0.005 else "less than 0.01"
+    return f"the highest of {several} that are alike overstates by {size}: run it again before you quote it"
 
 
 def _level(found: Mapping[str, Any]) -> str:

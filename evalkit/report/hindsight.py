@@ -6,16 +6,15 @@ Invariant: each trace is read once, while the page is packed or after it, and on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from evalkit.core.plan import TrialKey
+from evalkit.core.plan import TrialKey, Variant
 from evalkit.core.record import TrialRecord
-from evalkit.measure.amounts import spend
-from evalkit.measure.counterfactual import METERS, CapCurve, Meter, Point, curve, limits
+from evalkit.measure.counterfactual import METERS, CapCurve, Meter, Point, curve, limits, point, warned
 from evalkit.measure.courses import Courses
 from evalkit.measure.divergence import Cluster, Divergences, clusters
-from evalkit.measure.estimate import Estimate, estimate
+from evalkit.measure.estimate import Estimate
 from evalkit.measure.progress import Progress
 from evalkit.measure.table import Table
 from evalkit.report.figures import Curve, Limits, Sketch, cap_curves, drawn
@@ -36,10 +35,16 @@ DRAWN = 12
 CLUSTERS = 15
 """Kinds of first divergences that are listed."""
 
+
+def _seconds(limit: float) -> str:
+    """Write a limit of time, a short one in milliseconds."""
+    return duration(limit) if limit >= 1.0 else f"{1000.0 * limit:.3g} ms"
+
+
 WRITE: Mapping[Meter, Callable[[float], str]] = {
     "turns": count,
     "tokens": amount,
-    "seconds": duration,
+    "seconds": _seconds,
     "usd": dollars,
 }
 """How a limit of each meter is written."""
@@ -51,9 +56,10 @@ NAMES: Mapping[Meter, str] = {"turns": "turns", "tokens": "tokens", "seconds": "
 class Hindsight:
     """Reads traces, one after the other, and then tells what they say together."""
 
-    def __init__(self, table: Table) -> None:
-        """Begin with the run's numbers and no trace."""
+    def __init__(self, table: Table, variants: Iterable[Variant] = ()) -> None:
+        """Begin with the run's numbers, how its variants were made, and no trace."""
         self._table = table
+        self._told = warned(variants)
         self._courses, self._progress, self._divergences = Courses(), Progress(), Divergences()
         self._read: set[TrialKey] = set()
 
@@ -84,7 +90,7 @@ class Hindsight:
     def curves(self, meter: Meter, most: int) -> tuple[CapCurve, ...]:
         """Follow all variants over limits of a cap; nothing where no limit would change a thing."""
         at = limits(self._table, self._courses, meter, most)
-        return curve(self._table, self._courses, meter, at) if len(at) > 1 else ()
+        return curve(self._table, self._courses, meter, at, told=self._told) if len(at) > 1 else ()
 
     def told(self, listing: Sequence[TrialRecord]) -> dict[str, Any]:
         """Give what the page's sections on hindsight show; `listing` holds the trials that a link can lead to, in order."""
@@ -113,11 +119,15 @@ class Hindsight:
         metric = f"pass^{k}" if k > 1 else "pass@1"
         title = f"{metric} and dollars a trial over limits of the cap on {NAMES[meter]}, a line a variant; the table beside it holds the numbers"
         rows = [
-            {"limit": write(point.limit), "cells": [_cell(one.points[row]) for one in followed]}
-            for row, point in enumerate(followed[0].points)
+            {"limit": write(at.limit), "cells": [_cell(one.points[row]) for one in followed]}
+            for row, at in enumerate(followed[0].points)
         ]
-        rows.append({"limit": "as run", "cells": [_cell(_as_run(table, one.variant, k)) for one in followed]})
-        why = [(one.variant, point.why) for one in followed for point in one.points if point.why]
+        rows.append({"limit": "as run", "cells": [_cell(point(table, one.variant, k)) for one in followed]})
+        unknown = [
+            (one.variant, next(at.why for at in one.points[::-1] if at.why))
+            for one in followed
+            if any(at.why for at in one.points)
+        ]
         return [
             {
                 "meter": NAMES[meter],
@@ -125,7 +135,7 @@ class Hindsight:
                 "figure": drawn(cap_sketch(followed, title)) if len(followed) <= DRAWN else "",
                 "variants": [{"name": one.variant, "place": place} for place, one in enumerate(followed)],
                 "rows": rows,
-                "unknown": list(dict.fromkeys(name for name, _ in why)),
+                "unknown": unknown,
             }
         ]
 
@@ -140,7 +150,7 @@ def cap_sketch(followed: Sequence[CapCurve], title: str, *, named: bool = False)
     first = followed[0]
     lines, costs = [], []
     for one in followed:
-        hats = [point.pass_hat for point in one.points]
+        hats = [at.pass_hat for at in one.points]
         lines.append(
             Curve(
                 values=[None if hat is None else hat.value for hat in hats],
@@ -148,37 +158,26 @@ def cap_sketch(followed: Sequence[CapCurve], title: str, *, named: bool = False)
                 highs=[None if hat is None else hat.high for hat in hats],
             )
         )
-        costs.append([point.usd for point in one.points])
-    at = [point.limit for point in first.points]
-    over = Limits(at=at, meter=NAMES[first.meter], k=first.k, write=WRITE[first.meter])
+        costs.append([at.usd for at in one.points])
+    over = Limits(at=[at.limit for at in first.points], meter=NAMES[first.meter], k=first.k, write=WRITE[first.meter])
     return cap_curves(lines, costs, over, title, [one.variant for one in followed] if named else ())
 
 
-def _as_run(table: Table, variant: str, k: int) -> Point:
-    """A variant as it was run, as a point beyond all limits."""
-    return Point(
-        limit=float("inf"),
-        pass_hat=estimate(table, f"pass^{k}", variant),
-        cap_rate=estimate(table, "cap_rate(any)", variant).value,
-        usd=spend(table, variant).per_trial,
-    )
-
-
-def _cell(point: Point) -> dict[str, Any]:
+def _cell(at: Point) -> dict[str, Any]:
     """A cell of a table of limits."""
-    found: Estimate | None = point.pass_hat
+    found: Estimate | None = at.pass_hat
     return {
-        "known": not point.why,
+        "known": not at.why,
         "hat": {
             "value": None if found is None else found.value,
             "low": None if found is None else found.low,
             "high": None if found is None else found.high,
-            "why": point.why or (found.why if found is not None else ""),
+            "why": at.why or (found.why if found is not None else ""),
             "worst": None if found is None else found.worst,
             "best": None if found is None else found.best,
         },
-        "usd": point.usd,
-        "cap_rate": point.cap_rate,
+        "usd": at.usd,
+        "cap_rate": at.cap_rate,
     }
 
 

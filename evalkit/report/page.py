@@ -103,7 +103,7 @@ def page(
     left_out = max(0, len(listing) - ROWS)
     listing = listing[:ROWS]
     room = budget - BODY - len(packed(dense(index(listing, {}))))
-    hindsight = Hindsight(table) if table is not None and len(rows) <= TRACES else None
+    hindsight = Hindsight(table, about.variants) if table is not None and len(rows) <= TRACES else None
     packs, places = blocks(_traces(listing, hindsight.watching(trace) if hindsight else trace), room)
     told: Mapping[str, Any] = unread(len(rows)) if table is not None else {}
     if hindsight is not None:

@@ -7,6 +7,7 @@ are only ever added.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from evalkit.core.plan import Variant
@@ -14,9 +15,12 @@ from evalkit.measure.amounts import Meter, spend, spread
 from evalkit.measure.compare import Comparison
 from evalkit.measure.estimate import Estimate, estimate
 from evalkit.measure.gate import Judgement
+from evalkit.measure.medians import MEDIAN, MOST, Metered, quantile
 from evalkit.measure.ruling import Ruling
+from evalkit.measure.stop_shift import ReasonShift, StopShift
 from evalkit.measure.stops import Stops, stops
 from evalkit.measure.table import Table
+from evalkit.measure.winner import winner
 from evalkit.report.about import About
 from evalkit.report.configs import differences
 
@@ -41,6 +45,7 @@ def summarise(table: Table, about: About, *, confidence: float = 0.95) -> dict[s
             "missing": int(table.missing.sum()),
         },
         "variants": {name: _variant(table, place, found, confidence) for place, name in enumerate(table.variants)},
+        "highest": _highest(table),
     }
 
 
@@ -76,11 +81,14 @@ def estimate_json(found: Estimate) -> dict[str, Any]:
     return shown
 
 
-def compare_json(found: Sequence[Comparison], variants: Sequence[Variant], baseline: str) -> dict[str, Any]:
-    """Give what `compare --json` prints: each difference to the baseline, and where the variants' configurations differ."""
+def compare_json(
+    found: Sequence[Comparison], variants: Sequence[Variant], baseline: str, shifts: Sequence[StopShift] = ()
+) -> dict[str, Any]:
+    """Give what `compare --json` prints: each difference to the baseline, how stops shifted, and where the configurations differ."""
     return {
         "baseline": baseline,
         "comparisons": [_comparison(one) for one in found],
+        "stops": [_shift(one) for one in shifts],
         "configs": {"differs": [one["pointer"] for one in differences(variants)]},
     }
 
@@ -123,6 +131,16 @@ def _comparison(found: Comparison) -> dict[str, Any]:
     return shown if found.difference is not None else shown | {"why": found.why}
 
 
+def _shift(found: StopShift) -> dict[str, Any]:
+    """How the stops of one variant differ from the baseline's; where that is undefined with the reason."""
+    names = ("variant", "tasks", "variation", "expected", "chi_square", "p", "p_adjusted", "differing", "sentence")
+    shown: dict[str, Any] = {name: getattr(found, name) for name in names}
+    shown["reasons"] = [
+        {field.name: getattr(one, field.name) for field in fields(ReasonShift)} for one in found.reasons
+    ]
+    return shown if found.variation is not None else shown | {"why": found.why}
+
+
 def _counts(table: Table, row: int, place: int) -> dict[str, int]:
     """How the trials of a task under a variant ended."""
     return {name: int(getattr(table, name)[row, place]) for name in ("passed", "failed", "errors", "missing")}
@@ -143,9 +161,18 @@ def _variant(table: Table, place: int, found: Stops, confidence: float) -> dict[
         "cap_rate": estimate_json(estimate(table, "cap_rate(any)", name, confidence=confidence)),
         "stops": found.of(name),
         "stops_passed": {reason: number for reason, number in content.items() if number},
-        "usd": _usd(table, name),
-        **{meter: _spread(table, name, meter) for meter in METERS},
+        "usd": _usd(table, name, confidence),
+        **{meter: _spread(table, name, meter) | _bounds(table, name, meter, confidence) for meter in METERS},
     }
+
+
+def _highest(table: Table) -> dict[str, Any] | None:
+    """The variant of the highest pass^k at the deepest k, and how far that choice flatters it; null where there is no choice."""
+    deepest = int(table.planned.max(initial=0))
+    best = winner(table, deepest) if deepest else None
+    return (
+        None if best is None else {name: getattr(best, name) for name in ("variant", "k", "value", "of", "overstates")}
+    )
 
 
 def _by_k(table: Table, name: str, written: str, deepest: int, confidence: float) -> dict[str, Any]:
@@ -156,11 +183,13 @@ def _by_k(table: Table, name: str, written: str, deepest: int, confidence: float
     }
 
 
-def _usd(table: Table, name: str) -> dict[str, Any]:
+def _usd(table: Table, name: str, confidence: float) -> dict[str, Any]:
     """What a variant cost, all its trials, those in error too; null with the reason where it cannot be said."""
     spent = spend(table, name)
     reliable = estimate(table, "usd_per_reliable_success", name)
-    shown = {"total": spent.total, "per_trial": spent.per_trial, "per_reliable_success": reliable.value}
+    shown: dict[str, Any] = {"total": spent.total, "per_trial": spent.per_trial}
+    shown |= {"per_reliable_success": reliable.value, "p50": quantile(table, name, "usd").value}
+    shown |= {"p95": quantile(table, name, "usd", MOST).value, **_bounds(table, name, "usd", confidence)}
     return shown if reliable.value is not None else shown | {"why": reliable.why}
 
 
@@ -168,3 +197,10 @@ def _spread(table: Table, name: str, meter: Meter) -> dict[str, float | None]:
     """Median and 95th percentile over judged trials."""
     found = spread(table, name, meter)
     return {"p50": found.p50, "p95": found.p95}
+
+
+def _bounds(table: Table, name: str, meter: Metered, confidence: float) -> dict[str, float | None]:
+    """The bounds of a meter's median and 95th percentile; null where there are too few tasks for one."""
+    found = {"p50": quantile(table, name, meter, MEDIAN, confidence=confidence)}
+    found["p95"] = quantile(table, name, meter, MOST, confidence=confidence)
+    return {f"{key}_{end}": getattr(one, end) for key, one in found.items() for end in ("low", "high")}

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from evalkit.core.errors import StoreError
 from evalkit.core.plan import Trial
 from evalkit.core.protocols import Backend, Play, Store
 from evalkit.core.record import TrialRecord
 
 ERRORS_IN_A_ROW = 10
 
-EndReason = Literal["complete", "interrupted", "budget", "fatal", "outage"]
+EndReason = Literal["complete", "interrupted", "budget", "fatal", "outage", "store"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,14 +80,21 @@ class Execution:
         for trial in trials:
             if self.brake.reason is not None:
                 return
-            self.store.begin(trial)
+            try:
+                self.store.begin(trial)
+            except StoreError as error:
+                self.brake.pull("store", str(error))
+                return
             yield trial
 
     def _keep(self, record: TrialRecord) -> None:
         """Store a record, then tell, then see whether the run may go on."""
-        self.store.keep(record)
+        try:
+            self.store.keep(record)
+        except StoreError as error:
+            self.brake.pull("store", str(error))
         self.played += 1
-        self.spent += record.tally.usd or 0.0
+        self.spent += (record.tally.usd or 0.0) + (record.grading.usd or 0.0)
         self.told(record)
         self.errors_in_a_row = self.errors_in_a_row + 1 if record.outcome == "error" else 0
         if record.fatal:

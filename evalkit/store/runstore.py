@@ -266,11 +266,17 @@ def _entry(attempt: int, key: str, record: TrialRecord, encoded: Encoded) -> Ent
         _fits(tally.retries),
     )
     return Entry(
-        end=(attempt, key, record.attempt, seen.started, seen.outcome, seen.stop.reason, tally.usd, seen.seconds),
+        end=(attempt, key, record.attempt, seen.started, seen.outcome, seen.stop.reason, _spent(seen), seen.seconds),
         body=(attempt, seen.schema, encoded.head, encoded.text),
         trial=trial,
         size=len(encoded.text),
     )
+
+
+def _spent(record: TrialRecord) -> float | None:
+    """What an attempt cost in all, its graders included; None where any price is unknown."""
+    own, grading = record.tally.usd, record.grading.usd
+    return None if own is None or grading is None else own + grading
 
 
 def _fits(number: int) -> int:

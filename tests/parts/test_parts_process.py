@@ -84,8 +84,12 @@ def test_the_runners_interpreter_comes_first_and_relative_folders_are_dropped(ho
     assert all(folder.startswith("/") for folder in path)
 
 
-def test_there_is_no_input(home: Path) -> None:
-    assert sh(home, "cat; echo done").text == "done\n"
+def test_there_is_no_input_also_where_the_runner_has_some(home: Path) -> None:
+    program = "import sys; from pathlib import Path; from evalkit.parts._process import *; home = Path(sys.argv[1]);"
+    program += "print(run(('cat',), folder=home, variables=surroundings(home, home), limits=Limits(seconds=9)))"
+    words = [sys.executable, "-c", program, str(home)]
+    seen = subprocess.run(words, cwd=ROOT, input="typed", capture_output=True, text=True, check=True)
+    assert seen.stdout == "Finished(code=0, output=b'', ended='itself')\n"
 
 
 def test_at_its_time_the_whole_session_is_killed(home: Path) -> None:
@@ -144,7 +148,15 @@ time.sleep(60)
 """
 
 
-@pytest.mark.parametrize("more", ["", "os.chdir('/')", "os.execve('/bin/sleep', ['sleep', '60'], {})"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        "os.chdir('/')",
+        "os.execve('/bin/sleep', ['sleep', '60'], {})",
+        "os.makedirs('a/b'); os.chdir('a/b'); os.execve('/bin/sleep', ['sleep', '60'], {})",
+    ],
+)
 def test_a_daemon_is_found_by_its_variables_or_by_its_folder(home: Path, more: str) -> None:
     (home / "daemon.py").write_text(DAEMON.format(more))
     sh(home, f"{sys.executable} daemon.py", linger=True)

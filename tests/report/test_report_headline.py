@@ -32,6 +32,17 @@ def test_the_highest_of_several_is_named_with_its_curse() -> None:
     assert sentence.endswith("It is the highest of 2, and the highest of several overstates.")
 
 
+def test_the_curse_has_a_size_where_the_summary_knows_it() -> None:
+    highest = {"variant": "react", "k": 8, "value": 0.55, "of": 2, "overstates": 0.0312}
+    assert verdict(a_summary(highest=highest)).sentence.endswith(
+        "It is the highest of 2, and the highest of 2 that are alike overstates by about 0.03: run it again before you quote it."
+    )
+    small = verdict(a_summary(highest=highest | {"overstates": 0.001})).sentence
+    assert "overstates by less than 0.01: run it again" in small
+    other = verdict(a_summary(highest=highest | {"variant": "plan"})).sentence
+    assert other.endswith("the highest of several overstates.")
+
+
 def test_a_single_trial_a_task_is_pass_at_1() -> None:
     summary = a_summary({"react": a_variant_summary(0.9, n=1)})
     assert verdict(summary).sentence.startswith("react passes with probability 0.900")

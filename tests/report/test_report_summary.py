@@ -16,6 +16,7 @@ from evalkit.core.record import TrialRecord
 from evalkit.measure.compare import compare
 from evalkit.measure.gate import judge
 from evalkit.measure.rule import Rule
+from evalkit.measure.stop_shift import stop_shifts
 from evalkit.report.summary import compare_json, gate_json, summarise, task_rows
 from evalkit.report.terminal import compare_text, gate_text, headline, task_table
 
@@ -39,7 +40,7 @@ def summary_of(records: list[TrialRecord], planned: int = 8, **facts: Any) -> di
 
 def test_the_summary_has_the_keys_that_are_promised() -> None:
     found = summary_of(list(a_run(3, VARIANTS)))
-    assert set(found) == {"run", "suite", "simulated", "completeness", "variants"}
+    assert set(found) == {"run", "suite", "simulated", "completeness", "variants", "highest"}
     assert found["completeness"] == {"planned": 48, "measured": 48, "errors": 0, "missing": 0}
     assert set(found["variants"]) == set(VARIANTS)
     react = found["variants"]["react"]
@@ -58,9 +59,18 @@ def test_the_summary_has_the_keys_that_are_promised() -> None:
     assert promised | {"usd", "turns", "tokens", "seconds"} <= set(react)
     assert list(react["pass_hat"]) == list(react["pass_at"]) == [str(k) for k in range(1, 9)]
     assert set(react["pass_hat"]["8"]) == {"value", "low", "high", "confidence", "scope", "method", "tasks"}
-    assert set(react["usd"]) == {"total", "per_trial", "per_reliable_success"}
-    assert set(react["turns"]) == set(react["tokens"]) == set(react["seconds"]) == {"p50", "p95"}
+    quantiles = {"p50", "p95", "p50_low", "p50_high", "p95_low", "p95_high"}
+    assert set(react["usd"]) == {"total", "per_trial", "per_reliable_success"} | quantiles
+    assert set(react["turns"]) == set(react["tokens"]) == set(react["seconds"]) == quantiles
     assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_the_highest_variant_is_told_with_its_luck_and_the_headline_says_it() -> None:
+    found = summary_of(trials("a", *["passed"] * 8) + trials("a", *["passed"] * 7, "failed", variant="plan"))
+    assert found["highest"]["variant"] == "react"
+    assert (found["highest"]["k"], found["highest"]["of"], found["highest"]["value"]) == (8, 2, 1.0)
+    assert f"by about {found['highest']['overstates']:.2f}: run it again" in " ".join(headline(found).split())
+    assert summary_of(trials("a", "passed"))["highest"] is None
 
 
 def test_the_numbers_are_those_of_the_trials() -> None:
@@ -139,7 +149,27 @@ def test_a_comparison_is_told_with_what_differs() -> None:
     assert [(one["variant"], one["metric"]) for one in found["comparisons"]] == [("plan", "pass^8"), ("plan", "pass@1")]
     keys = {"variant", "metric", "tasks", "difference", "low", "high", "p", "p_adjusted", "better", "worse", "equal"}
     assert set(found["comparisons"][0]) == keys | {"sentence"}
+    assert found["stops"] == []
     json.dumps(found, allow_nan=False)
+
+
+def test_shifted_stops_are_told_and_shown_and_undefined_ones_with_their_reason() -> None:
+    records = list(a_run(6, VARIANTS))
+    table = a_table(records, baseline="react")
+    found = compare_json(compare(table), an_about(*VARIANTS).variants, "react", stop_shifts(table))
+    (one,) = found["stops"]
+    keys = {"variant", "tasks", "variation", "expected", "chi_square", "p", "p_adjusted", "differing", "reasons"}
+    assert set(one) == keys | {"sentence"}
+    assert one["variant"] == "plan"
+    reason = {"reason", "variant", "baseline", "difference", "low", "high", "p", "p_adjusted"}
+    assert all(set(row) == reason for row in one["reasons"])
+    assert " ".join(f"stops: {one['sentence']}".split()) in " ".join(compare_text(found).split())
+    records[5] = replace(records[5], outcome="error", graded=None)
+    undefined = stop_shifts(a_table(records, baseline="react"))
+    (one,) = compare_json([], an_about(*VARIANTS).variants, "react", undefined)["stops"]
+    assert one["variation"] is None
+    assert "in error" in one["why"]
+    json.dumps(one, allow_nan=False)
 
 
 def test_a_gate_is_told_with_each_rule() -> None:

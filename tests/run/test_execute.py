@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from evalkit.core.errors import ConfigurationError
+from evalkit.core.errors import ConfigurationError, StoreError
 from evalkit.core.plan import Spec, Suite, Task, Trial, Variant
 from evalkit.core.record import Outcome, Stop, Tally, TrialRecord
 from evalkit.run.backends import Serial, backend
@@ -176,3 +176,18 @@ def test_threads_play_several_trials_at_once() -> None:
 def test_an_unknown_backend_and_no_workers_are_refused(name: str, jobs: int) -> None:
     with pytest.raises(ConfigurationError):
         backend(name, jobs)
+
+
+def test_a_store_that_cannot_write_stops_the_run_but_loses_nothing_in_flight() -> None:
+    class Full(Shelf):
+        """A shelf that takes two records and says no to the third start."""
+
+        def begin(self, trial: Trial) -> None:
+            if len(self.begun) == 2:
+                raise StoreError("disk full")
+            super().begin(trial)
+
+    shelf = Full()
+    ended = execution(record_of, shelf, backend=backend("threads", 2)).run(trials())
+    assert (ended.reason, ended.detail) == ("store", "disk full")
+    assert len(shelf.kept) == 2

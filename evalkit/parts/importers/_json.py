@@ -27,6 +27,9 @@ LARGEST = 64 * 2**20
 NEAR = 16
 """A fault so near the end of what was read may come from its being cut there: `-Infinity` and `\\ud800` are shorter."""
 
+CUT = (".", "e", "E", "e+", "e-", "E+", "E-")
+"""What is left after a number that goes on in what was not read yet."""
+
 BLANKS = re.compile(r"[ \t\r\n]*")
 DECODER = json.JSONDecoder()
 DEEP = "is nested too deep to be results"
@@ -44,6 +47,7 @@ class Document:
         self._at = 0
         self._before = 0
         self._ended = False
+        self._begun = False
 
     def begins(self) -> str:
         """The first character of what comes next, empty at the end of the text."""
@@ -51,6 +55,7 @@ class Document:
             found = BLANKS.match(self._text, self._at)
             self._at = found.end() if found else self._at
             if self._at < len(self._text):
+                self._begun = True
                 return self._text[self._at]
             if not self._more(PIECE):
                 return ""
@@ -72,7 +77,8 @@ class Document:
             except ValueError:
                 raise self._wrong("holds a number of more than 4,300 digits", self._at) from None
             else:
-                if end < len(self._text) or self._ended:
+                rest = self._text[end : end + 3]
+                if self._ended or (rest and rest not in CUT):
                     self._at = end
                     return value
             self._grow()
@@ -143,8 +149,7 @@ class Document:
 
     def _cut(self) -> ConfigurationError:
         """The error of a text that ends too early."""
-        empty = self._before + len(self._text) == 0 or not (self._before or self._text.strip())
-        what = "is empty" if empty else "is cut off: its JSON ends in the middle"
+        what = "is cut off: its JSON ends in the middle" if self._begun else "is empty"
         return refuse(self._path, self._where, what, "copy it again, or let the run that writes it end")
 
     def _wrong(self, what: str, at: int) -> ConfigurationError:
@@ -160,6 +165,9 @@ def document(path: Path) -> Iterator[Document]:
     with closing(text_from(opened(path))) as text:
         yield Document(text, path)
 
+
+DEPTH = 3
+"""Levels of keys that an outline holds."""
 
 _TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"?(\s{0,64}:)?|[\[\]{}]', re.DOTALL)
 
@@ -179,13 +187,14 @@ def outline_of(text: str) -> frozenset[str]:
     for found in _TOKEN.finditer(text):
         mark = found.group()
         if mark in ("{", "["):
-            stack.append((stack[-1] if stack else "") + key + ("[]" if mark == "[" else ""))
+            within = (stack[-1] if stack else "") + key + ("[]" if mark == "[" else "")
+            stack.append(within if len(stack) < DEPTH else "")
             key = ""
         elif mark in ("}", "]"):
             if not stack:
                 break
             stack.pop()
-        elif found[2] is not None and len(stack) <= 3:
+        elif found[2] is not None and len(stack) <= DEPTH:
             key = f".{found[1][:100]}"
             paths.add((stack[-1] if stack else "") + key)
         else:

@@ -30,7 +30,10 @@ RATIO = 300
 """How many times its packed size a file may unpack to. Transcripts pack 5 to 100 times, a bomb a thousand times."""
 
 HEAD = 256 * 1024
-"""Characters that are looked at to recognise a format."""
+"""Bytes that are looked at to recognise a format."""
+
+HELD = 256 * 1024
+"""Bytes that are read at a time."""
 
 
 class Bytes(Protocol):
@@ -91,7 +94,7 @@ def whole(path: Path, where: str = "") -> Iterator[None]:
         raise refuse(path, where, f"is damaged: {error}", "copy it again") from None
     except UnicodeDecodeError as error:
         raise refuse(
-            path, where, f"is no UTF-8 text: {error.reason} at byte {error.start:,}", "save it as UTF-8"
+            path, where, f"is no UTF-8 text: {error.reason}", "save it as UTF-8"
         ) from None
     except OSError as error:
         raise refuse(path, where, f"cannot be read: {error.strerror or error}") from None
@@ -109,8 +112,8 @@ def opened(path: Path) -> io.BufferedReader[Bounded]:
         packed = file.read(2) == GZIP
         file.seek(0)
     if not packed:
-        return io.BufferedReader(Bounded(file, path, 0))
-    return io.BufferedReader(Bounded(_Gzip(file), path, found.st_size))
+        return io.BufferedReader(Bounded(file, path, 0), HELD)
+    return io.BufferedReader(Bounded(_Gzip(file), path, found.st_size), HELD)
 
 
 class _Gzip(gzip.GzipFile):
@@ -149,13 +152,9 @@ def bare_suffix(path: Path) -> str:
 
 def lines(path: Path, longest: int) -> Iterator[tuple[int, str]]:
     """The lines of a text file with their numbers from 1, ends included; raises `ConfigurationError` for one that is too long."""
-    with text_from(opened(path)) as text:
-        number = 0
-        while True:
-            with whole(path, f"after line {number:,}" if number else ""):
-                line = text.readline(longest + 1)
-            if not line:
-                return
+    number = 0
+    with whole(path), text_from(opened(path)) as text:
+        while line := text.readline(longest + 1):
             number += 1
             if len(line) > longest:
                 what = f"has more than {longest:,} characters"

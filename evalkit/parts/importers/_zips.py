@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from evalkit.parts.importers._open import Bounded, Bytes, whole
+from evalkit.parts.importers._open import HELD, Bounded, Bytes, whole
 from evalkit.parts.importers._rows import plainly, refuse
 
 MAGIC = b"PK\x03\x04"
@@ -52,6 +52,8 @@ class Archive:
         """Open a member for reading."""
         where = plainly(name)
         info = self._archive.getinfo(name)
+        if info.flag_bits & 1:
+            raise refuse(self.path, where, "is encrypted", "write the archive without a password")
         with _readable(self.path, where):
             if info.compress_type == ZSTANDARD and not hasattr(zipfile, "ZIP_ZSTANDARD"):
                 source: Bytes = _zstandard(self._file, info, self.path, where)
@@ -59,7 +61,7 @@ class Archive:
                 source = self._archive.open(info)
         packed = max(1, info.compress_size)
         bounded = Bounded(_Checked(source, self.path, where), self.path, packed, where)
-        with io.BufferedReader(bounded) as stream:
+        with io.BufferedReader(bounded, HELD) as stream:
             yield stream
 
 
@@ -160,8 +162,6 @@ def _zstandard(file: BinaryIO, info: zipfile.ZipInfo, path: Path, where: str) ->
     except ImportError:
         mend = "install the extra `zstd`, or rewrite the log with `inspect log convert --to json`"
         raise refuse(path, where, "is packed with Zstandard, which wants one more package", mend) from None
-    if info.flag_bits & 1:
-        raise RuntimeError("it is encrypted")
     file.seek(info.header_offset)
     header = _LOCAL.unpack(file.read(_LOCAL.size))
     if header[0] != MAGIC:

@@ -15,7 +15,7 @@ from evalkit.parts.importers._open import bare_suffix, lines
 from evalkit.parts.importers._rows import Item, Note, plainly, refuse
 from evalkit.parts.importers._table import MOST_COLUMNS, Row, Table
 
-LONGEST = 16 * 2**20
+LONGEST = 4 * 2**20
 """Characters that a line, or a cell, may have."""
 
 

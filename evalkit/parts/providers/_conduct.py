@@ -7,16 +7,22 @@ request's seed and call alone. Each draw has a name, so a habit that is added la
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from evalkit.core.message import JSON, Request, ToolCall, ToolSpec
+from evalkit.parts.providers._scope import Scope, scope_of
 from evalkit.parts.providers._sight import Made, Sight, Solution, look
 
 DULL = 0.15
 """How much of `heed` is left where an error says only that something failed."""
 
+ADVICE = "Call {tool} with {arguments}"
+"""How a reflection spells a call."""
+
+_ENDING = re.compile(r"\b(\d{1,6}) turns? (?:are|is) left\b")
 _PLACE = re.compile(r"\bline \d|\btest_\w")
 _NUMBER = re.compile(r"\w*\d(?:[\w.-]*\w)?")
 _SHORTEST, _LONGEST = 2, 60
@@ -32,6 +38,8 @@ class Profile:
     that it needs is not in view; otherwise it looks the fact up again. `rot`: slips grow by this share with each thousand
     tokens of the prompt. `premature`: it claims to be done. `heed`: it mends what an error points to; of one
     that names no argument, value, line or test it takes `DULL` of the chance. Where it does not, it tries the same again.
+    `insight`: a reflection sees what went wrong, and so much less often it claims to be done early with a plan in view.
+    `recall`: a fact in view is kept when it sums up, drawn for each fact. `judge`: it judges an answer rightly.
     """
 
     slip: float = 0.0
@@ -41,6 +49,9 @@ class Profile:
     rot: float = 0.0
     premature: float = 0.0
     heed: float = 1.0
+    insight: float = 1.0
+    recall: float = 1.0
+    judge: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse rates that are none, with a `ValueError`."""
@@ -68,11 +79,16 @@ class Conduct:
     request: Request
     prompt_tokens: float
     sight: Sight
+    scope: Scope
 
     def move(self) -> Move:
         """Choose the next move."""
         sight, profile = self.sight, self.profile
-        if not self.request.tools and self.solution.steps:
+        if not self.request.tools and self.scope.first < self.scope.end:
+            return self._account()
+        if advised := self._advised():
+            return advised
+        if self._ends_here():
             return self._account()
         if sight.stuck:
             return _again(sight.last, "I do that once more.")
@@ -82,13 +98,29 @@ class Conduct:
             return _again(sight.last, "I do that once more.")
         return self._go_on()
 
+    def _advised(self) -> Move | None:
+        """Follow a note that spells the right call of a step that was done wrong."""
+        for at, right in sorted(self.sight.done.items()):
+            tool, given = self.solution.steps[at].tool, self.solution.mended[at]
+            if not right and spelled(tool, given) in self.sight.notes and self._happens(self.profile.heed, "advice"):
+                return Move("I do as the review says.", ((tool, given),))
+        return None
+
+    def _ends_here(self) -> bool:
+        """Whether it gives in to a note that few turns are left, because the rest of the work would take more than those."""
+        found = _ENDING.search(self.sight.notes)
+        if found is None:
+            return False
+        left = sum(not self.solution.steps[at].together for at in range(self._furthest + 1, self.scope.end))
+        return left >= int(found[1]) and self._happens(self.profile.heed, "wrap up")
+
     def _react(self) -> Move:
         """Answer a failure, or what came back after a closing answer: mend it, or do the same again."""
         sight, faults = self.sight, self.sight.faults
         told = "\n".join((*(made.shown for made in faults), sight.notes))
         heed = self.profile.heed if self._points_somewhere(told) else self.profile.heed * DULL
         if not self._happens(heed, "heed"):
-            return _again(faults, "I try that again.") if faults else Move(sight.said or self.solution.simulate.answer)
+            return _again(faults, "I try that again.") if faults else Move(sight.said or self.scope.answer)
         origin = self._origin(faults)
         if origin is None:
             return self._go_on()
@@ -109,39 +141,71 @@ class Conduct:
         if slips:
             return slips[0]
         failing = [made.step for made in faults if made.failing and made.step is not None]
-        return next((at for at in range(min(failing, default=0)) if at not in sight.done), None)
+        here = min(self.scope.first, min(failing, default=0))
+        before = (*range(here, min(failing, default=0)), *range(here if failing else 0))
+        return next((at for at in before if at not in sight.done), None)
 
     def _go_on(self) -> Move:
         """Take the next turn of the solution, or close it."""
-        sight, simulate = self.sight, self.solution.simulate
-        turn = self._next_turn()
-        if turn and len(self.request.messages) > 1 and self._happens(self.profile.premature, "premature"):
-            return Move(simulate.answer if self._knows(simulate.answer_needs) else simulate.slipped_answer)
-        needs = [text for at in turn for text in self.solution.steps[at].needs] if turn else simulate.answer_needs
+        scope, turn = self.scope, self._next_turn()
+        if turn and len(self.request.messages) > 1 and self._happens(self._premature(), "premature"):
+            return Move(scope.answer if self._knows(scope.needs) else scope.wrong_answer)
+        needs = [text for at in turn for text in self.solution.steps[at].needs] if turn else scope.needs
         if not self._knows(needs):
             return self._without(turn, needs)
-        if not turn:
-            slips = self._happens(self._slip(), "answer")
-            return Move(simulate.slipped_answer if slips else simulate.answer)
-        return self._take(turn, "That failed, so I correct it." if sight.faults else "")
+        return self._take(turn, "That failed, so I correct it." if self.sight.faults else "") if turn else self._close()
+
+    def _close(self) -> Move:
+        """End the work: prove it where that is asked for, then answer."""
+        scope = self.scope
+        if scope.proof is not None and not self._proven(scope.proof[0]):
+            tool, item = scope.proof
+            seen = [step.expect or step.tool for step in self.solution.steps[scope.first : scope.end]]
+            evidence = "; ".join(("seen: " + ", ".join(dict.fromkeys(seen)), *self._kept()))
+            return Move(f"I have seen {item} work.", ((tool, {"id": item, "passes": True, "evidence": evidence}),))
+        if self._happens(self._slip(), "answer"):
+            return Move(scope.wrong_answer)
+        return Move("\n- ".join((scope.answer, *self._kept())))
+
+    def _kept(self) -> tuple[str, ...]:
+        """The facts for others that are in view and that it thinks of."""
+        known = (text for text in self.scope.facts if self._knows((text,)))
+        return tuple(text for text in known if self._happens(self.profile.recall, f"recall {text}"))
+
+    def _proven(self, tool: str) -> bool:
+        """Whether a proof was accepted."""
+        asked = {call.id for message in self.request.messages for call in message.calls if call.name == tool}
+        results = (result for message in self.request.messages for result in message.results)
+        return any(result.tool_use_id in asked and not result.is_error for result in results)
+
+    def _premature(self) -> float:
+        """The chance of a claim to be done: a plan in view, also one that this is a part of, makes it smaller."""
+        planned = self.sight.planned or self.scope.end - self.scope.first < len(self.solution.steps)
+        return self.profile.premature * (1.0 - self.profile.insight) if planned else self.profile.premature
+
+    @property
+    def _furthest(self) -> int:
+        """The last step of the scope that is done, or the one before the scope."""
+        scope = self.scope
+        return max((at for at in self.sight.done if scope.first <= at < scope.end), default=scope.first - 1)
 
     def _next_turn(self) -> tuple[int, ...]:
         """The steps to take now: what of the furthest turn in view is not done, else the turn after it."""
-        solution, furthest = self.solution, self.sight.furthest
-        if furthest >= 0:
+        solution, furthest = self.solution, self._furthest
+        if furthest >= self.scope.first:
             left = tuple(at for at in solution.turn_of(furthest) if at not in self.sight.done)
             if left:
                 return left
             furthest = solution.turn_of(furthest)[-1]
         following = furthest + 1
-        return tuple(solution.turn_of(following)) if following < len(solution.steps) else ()
+        return tuple(solution.turn_of(following)) if following < self.scope.end else ()
 
     def _without(self, turn: Sequence[int], needs: Sequence[str]) -> Move:
         """Go on although a fact is out of view: act on a guess, or look it up where it was shown."""
         steps = self.solution.steps
-        if self._happens(self.profile.forget, "forget"):
+        if not self.request.tools or self._happens(self.profile.forget, "forget"):
             if not turn:
-                return Move(self.solution.simulate.slipped_answer)
+                return Move(self.scope.wrong_answer)
             calls = ((at, steps[at].args if self._knows(steps[at].needs) else self.solution.slipped[at]) for at in turn)
             return Move("I go by what I remember.", tuple((steps[at].tool, given) for at, given in calls))
         missing = next(text for text in needs if not self._knows((text,)))
@@ -168,10 +232,11 @@ class Conduct:
 
     def _account(self) -> Move:
         """Say how far things are, where no tools are offered."""
-        done, steps = self.sight.furthest + 1, len(self.solution.steps)
-        if done == steps:
+        done, scope = self._furthest + 1, self.scope
+        if done == scope.end:
             return self._go_on()
-        return Move(f"{done} of {steps} steps are done. Next I would use {self.solution.steps[done].tool}.")
+        steps = f"{done - scope.first} of {scope.end - scope.first} steps are done"
+        return Move(f"{steps}. Next I would use {self.solution.steps[done].tool}.")
 
     def _slip(self) -> float:
         """The chance of a slip under a prompt of this length."""
@@ -198,15 +263,27 @@ class Conduct:
 
     def _happens(self, rate: float, name: str) -> bool:
         """Draw: whether something of this rate happens at this call."""
-        if rate <= 0.0:
-            return False
-        text = f"{self.request.seed} {self.request.call} {name}".encode()
-        return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") < rate * 2.0**64
+        return happens(self.request, rate, name)
+
+
+def happens(request: Request, rate: float, name: str) -> bool:
+    """Draw: whether something of this rate happens at the call that a request is."""
+    if rate <= 0.0:
+        return False
+    text = f"{request.seed} {request.call} {name}".encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") < rate * 2.0**64
+
+
+def spelled(tool: str, arguments: Mapping[str, JSON]) -> str:
+    """Spell a call as a piece of advice."""
+    return ADVICE.format(tool=tool, arguments=json.dumps(dict(arguments)))
 
 
 def conduct(solution: Solution, profile: Profile, request: Request, prompt_tokens: float) -> Move:
     """Choose what the model does when it gets this request."""
-    return Conduct(solution, profile, request, prompt_tokens, look(request.messages, solution)).move()
+    scope = scope_of(request, solution)
+    sight = look(request.messages, scope.solution)
+    return Conduct(scope.solution, profile, request, prompt_tokens, sight, scope).move()
 
 
 def misshapen(arguments: Mapping[str, JSON], schema: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -6,6 +6,7 @@ dropped did not happen as far as the model knows; what a summary or a note still
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,12 @@ from dataclasses import dataclass, field
 from evalkit.core.message import JSON, Message, Text, ToolCall, ToolResult
 from evalkit.parts.providers._simulate import Simulate, Step
 
+PLAN_HEAD = "Plan:\n"
+"""How a plan of the model's own begins: a turn that is one closes nothing."""
+
+DONE = "Done: {tool}({arguments})"
+_DONE = re.compile(r"^Done: ([\w.-]+)\((\{.*\})\)$", re.MULTILINE)
+_CLEARED = "[cleared"
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -94,7 +101,7 @@ class Sight:
 
     `done` says of each step whether its last visible call without a fault had the right arguments; `furthest` is the last of these
     steps. `last` are the calls of the last turn, `before` those of the turn with calls before it. Where the last turn made no
-    calls, `said` is its text. `notes` are the user's texts that stand after the last turn.
+    calls, `said` is its text. `notes` are the user's texts that stand after the last turn. `planned` says that a plan is in view.
     """
 
     messages: Sequence[Message]
@@ -104,6 +111,7 @@ class Sight:
     before: tuple[Made, ...] = ()
     said: str | None = None
     notes: str = ""
+    planned: bool = False
 
     @property
     def stuck(self) -> bool:
@@ -141,12 +149,16 @@ def look(messages: Sequence[Message], solution: Solution) -> Sight:
         if message.role == "assistant":
             _take_in(sight, solution, calls, results)
             calls, notes = message.calls, []
-            sight.said = None if calls else message.text
+            sight.said = None if calls or message.text.startswith(PLAN_HEAD) else message.text
+            sight.planned = sight.planned or message.text.startswith(PLAN_HEAD)
             continue
         for block in message.content:
             if isinstance(block, ToolResult):
                 results[block.tool_use_id] = block
-            elif isinstance(block, Text) and notes is not None:
+                continue
+            if isinstance(block, Text):
+                _take_over(sight, solution, block.text)
+            if isinstance(block, Text) and notes is not None:
                 notes.append(block.text)
     _take_in(sight, solution, calls, results)
     sight.notes = "\n".join(notes or ())
@@ -167,11 +179,25 @@ def _take_in(sight: Sight, solution: Solution, calls: Sequence[ToolCall], result
             sight.furthest = max(sight.furthest, made.step)
 
 
+def _take_over(sight: Sight, solution: Solution, text: str) -> None:
+    """Take over what a summary says is done."""
+    for tool, arguments in _DONE.findall(text):
+        try:
+            given = json.loads(arguments)
+        except (ValueError, RecursionError):
+            continue
+        at, right = solution.match(ToolCall(id="", name=tool, input=given), sight.furthest) or (None, None)
+        if at is not None and right is not None:
+            sight.done[at] = right
+            sight.furthest = max(sight.furthest, at)
+
+
 def _made(call: ToolCall, result: ToolResult | None, solution: Solution, furthest: int) -> Made:
     """Read one call."""
     at, right = solution.match(call, furthest) or (None, None)
     expected = solution.steps[at].expect if at is not None else ""
-    lacking = bool(expected) and result is not None and not result.is_error and expected not in result.content
+    seen = result is not None and not result.is_error and not result.content.startswith(_CLEARED)
+    lacking = bool(expected) and result is not None and seen and expected not in result.content
     return Made(call, result, at, right, lacking)
 
 

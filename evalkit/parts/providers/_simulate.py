@@ -29,7 +29,8 @@ class Step:
     are texts that its result brings. `wrong` are the arguments that a slip changes (a mechanical change of the last
     argument where it is left out), `mend` those that a repair after such a slip changes (none: the step is done over).
     `expect` is a text that the result must hold for the work so far to be right. `together` puts the call into the
-    same turn as the step before it.
+    same turn as the step before it. `item` names the item of the task's checklist that the work turns to with this step.
+    `steps` are what a helper does to whom the step hands its `question`.
     """
 
     tool: str
@@ -40,6 +41,8 @@ class Step:
     wrong: Mapping[str, JSON] | None = None
     mend: Mapping[str, JSON] | None = None
     together: bool = False
+    item: str = ""
+    steps: tuple[Step, ...] = ()
 
     @property
     def slipped(self) -> dict[str, JSON]:
@@ -75,6 +78,8 @@ class Simulate:
             before = self.steps[at - 1] if at else None
             if fault := _step_fault(step, before) or _mistaken(step, self.steps):
                 raise ValueError(f"steps.{at}: {fault}")
+            if step.steps:
+                Simulate(steps=step.steps, answer=self.answer)
             if not step.together:
                 shown = [text for earlier in self.steps[:at] for text in earlier.shows]
             _known(step.needs, shown, f"steps.{at}.needs")
@@ -92,6 +97,10 @@ def _step_fault(step: Step, before: Step | None) -> str | None:
         return "tool is empty"
     if step.together and before is None:
         return "together: there is no step before the first"
+    if step.together and step.item:
+        return "together with item: the work on an item begins with a turn of its own"
+    if step.steps and not isinstance(step.args.get("question"), str):
+        return "steps are those of a helper, who needs a `question` in args"
     if before is not None and (step.tool, step.args) == (before.tool, before.args):
         return "the same call as the step before: it could not be told from a model that repeats itself"
     if step.wrong is not None and step.slipped == dict(step.args):

@@ -383,12 +383,12 @@ def test_feedback_leads_back_to_a_slip_in_view() -> None:
 
 
 def test_steps_that_belong_together_are_one_turn_and_only_what_failed_is_made_again() -> None:
-    pair = {"steps": [{"tool": "check", "args": {"n": 1}}, {**LOOK, "together": True}, REFUND], "answer": "Done."}
+    pair = {"steps": [{"tool": "check", "args": {"n": 77}}, {**LOOK, "together": True}, REFUND], "answer": "Done."}
     messages = [user(PROMPT)]
     reply = ask(model(pair), messages)
     assert [call.name for call in reply.calls] == ["check", "look_up"]
     assert len({call.id for call in reply.calls}) == 2
-    messages += answered(reply, lambda name, given: world(name, given) if name == "look_up" else ("n: busy", True))
+    messages += answered(reply, lambda name, given: world(name, given) if name == "look_up" else ("77: busy", True))
     again = ask(model(pair), messages, call=2)
     assert [call.name for call in again.calls] == ["check"]
     messages += answered(again)

@@ -1,0 +1,86 @@
+"""`evalkit export`: a run's trials as CSV, JSON Lines or Parquet, and its figures as files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from evalkit.cli.exits import Exit
+from evalkit.cli.options import Command, Values
+from evalkit.cli.output import say
+from evalkit.cli.reading import Run, open_run
+from evalkit.core.errors import ConfigurationError
+from evalkit.core.record import TrialRecord
+from evalkit.report.exports import FORMATS, export
+from evalkit.report.summary import summarise
+
+COMMAND = Command("export", "Write a run's trials, one a row, and its figures as files for other programs.")
+COMMAND.argument("run", help="a run folder, a name under reports/, or `latest`")
+COMMAND.option("--format", help="what to write trials as; else by the ending of --out, else csv", choices=FORMATS)
+COMMAND.option("-o", "--out", help="the file; else trials.FORMAT in the run's folder", metavar="FILE")
+COMMAND.option(
+    "--figures", help="write the run's figures into its folder figures/ instead", choices=("svg", "png", "pdf")
+)
+COMMAND.switch("--events", help="with each trial's events (jsonl, parquet)")
+
+
+def run(values: Values) -> int:
+    """Export; where figures alone are asked for, no trials are written."""
+    found = open_run(values.run)
+    with found.store:
+        if values.figures is not None:
+            for path in write_figures(found, values.figures):
+                say(str(path))
+        if values.figures is None or values.format is not None or values.out is not None:
+            say(str(write_trials(found, values)))
+    return Exit.OK
+
+
+def write_trials(found: Run, values: Values) -> Path:
+    """Write the trials, in the order of the plan, read one after the other."""
+    ending = Path(values.out).suffix.removeprefix(".").lower() if values.out else ""
+    form = next((one for one in FORMATS if one == (values.format or ending)), FORMATS[0])
+    path = Path(values.out) if values.out else found.store.folder / f"trials.{form}"
+    if path.is_dir():
+        raise ConfigurationError.of(f"--out {path}", "is a folder", "name a file")
+    records = _whole(found) if values.events else found.store.records()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        export(records, path, form, events=values.events)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return path
+
+
+def write_figures(found: Run, form: str) -> list[Path]:
+    """Draw each figure of the run into its own file."""
+    from evalkit.report.figures import FORMATS as FORMS  # noqa: PLC0415  # figures are drawn only where asked for
+    from evalkit.report.figures import saved  # noqa: PLC0415  # the same
+    from evalkit.report.gallery import gallery  # noqa: PLC0415  # the same
+
+    kind = next(one for one in FORMS if one == form)
+    folder = found.store.folder / "figures"
+    summary = summarise(found.table, found.about)
+    paths = []
+    try:
+        folder.mkdir(exist_ok=True)
+        for sketch in gallery(summary, found.table, found.about, _whole(found)):
+            path = folder / f"{sketch.name}.{form}"
+            path.write_bytes(saved(sketch, kind))
+            paths.append(path)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    return paths
+
+
+def _whole(found: Run) -> Iterator[TrialRecord]:
+    """All records with their events, in the order of the plan."""
+    for key in found.store.columns().key:
+        yield found.store.record(key)
+
+
+def _unwritable(path: Path, error: OSError) -> ConfigurationError:
+    """Say that a file cannot be written."""
+    return ConfigurationError.of(
+        str(path), f"cannot be written: {error.strerror or error}", "choose another with --out"
+    )
