@@ -38,6 +38,8 @@ def read_png(data: bytes) -> Pixels:
         with Image.open(io.BytesIO(data), formats=["PNG"]) as opened:
             if opened.width * opened.height > MOST_PIXELS:
                 raise ValueError(f"it has {opened.width} × {opened.height} pixels; {MOST_PIXELS:,} are the most")
+            if opened.mode.startswith("I"):
+                raise ValueError("it has 16 bits a grey; save it with 8")
             seen = opened.convert("RGBA")
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:
         raise ValueError(f"it is no PNG file: {error}") from error

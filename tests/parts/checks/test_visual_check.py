@@ -1,0 +1,209 @@
+"""The check that pictures a page: what it decides, and what a hostile page can do to it, which is nothing but fail."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from evidence_makers import evidence, judge
+from PIL import Image, ImageDraw
+
+from evalkit.core.errors import GraderBroke
+from evalkit.core.protocols import CheckResult
+from evalkit.engine.ground import TrialGround
+from evalkit.parts import faults
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+
+GREEN = "<!doctype html><body style='margin:0;background:#080'>"
+BOX = """<!doctype html><link rel=stylesheet href="{css}"><div></div>"""
+STYLE = "body {{ margin: 0 }} div {{ position: absolute; left: 40px; top: 30px; width: {width}px; height: 50px; background: #c03 }}"
+TURN_GREEN = "document.documentElement.innerHTML = ''; document.documentElement.style.background = '#080';"
+
+Ask = Callable[..., CheckResult]
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Iterator[Ask]:
+    """Ask about the page of a workspace; references are a box on white, and all green."""
+    box = Image.new("RGB", (200, 120), "white")
+    ImageDraw.Draw(box).rectangle((40, 30, 139, 79), fill="#cc0033")
+    box.save(tmp_path / "box.png")
+    Image.new("RGB", (200, 120), "#008800").save(tmp_path / "green.png")
+    (tmp_path / "broken.png").write_text("no picture")
+    with TrialGround(tmp_path) as ground:
+
+        def asked(files: dict[str, str], /, **options: Any) -> CheckResult:
+            given = evidence(ground, environment={"kind": "workspace", "files": files})
+            return judge("visual", given, **{"page": "index.html", "reference": "green.png"} | options)
+
+        yield asked
+    assert leftovers() == []
+
+
+def leftovers() -> list[str]:
+    """Browsers whose check is over."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().decode("utf-8", "replace")
+        except OSError:
+            continue
+        folder = re.search(r"/\S*?/evalkit-visual-\w+", words)
+        if folder is not None and not Path(folder[0]).exists():
+            found.append(words)
+    return found
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_page_that_looks_like_the_reference_passes(ask: Ask) -> None:
+    pages = {"index.html": BOX.format(css="css/a.css"), "css/a.css": STYLE.format(width=100)}
+    result = ask(pages, reference="box.png", tolerance=0.0, threshold=0)
+    assert (result.verdict, "0 of 24,000 pixels differ" in result.reason) == ("pass", True)
+
+
+@pytest.mark.browser
+@needs_browser
+def test_one_that_does_not_fails_and_says_how_much_and_where(ask: Ask) -> None:
+    pages = {"sub dir/index.html": BOX.format(css="/css/a.css"), "css/a.css": STYLE.format(width=103)}
+    result = ask(pages, page="sub dir/index.html", reference="box.png")
+    assert result.verdict == "fail"
+    assert "sub dir/index.html: 150 of 24,000 pixels differ from box.png (0.6250%, 0.1000% may)" in result.reason
+    assert "within 3 × 50 pixels that begin 140 from the left and 30 from the top" in result.reason
+    assert ask(pages, page="sub dir/index.html", reference="box.png", tolerance=0.00625).verdict == "pass"
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"index.html": f"<script>{TURN_GREEN}</script>"},
+        {"index.html": "<script type=module src=a.mjs></script>", "a.mjs": f"await fetch('b.json'); {TURN_GREEN}", "b.json": "{}"},
+        {"index.html": f"{GREEN}<style>@keyframes a {{ to {{ opacity: 0 }} }} p {{ height: 90px; background: red; animation: a 1s 9s forwards }}</style><p>"},
+        {"index.html": f"<body style='margin:0'><script>alert(1); confirm(2); prompt(3); print(); {TURN_GREEN}</script>"},
+        {"index.html": f"{GREEN}<div style='height:100000px;width:100000px'></div>"},
+        {"index.html": f"{GREEN}<img src=none.png style='display:none'><script src=none.js></script><link rel=stylesheet href=//cdn.invalid/a.css>"},
+        {"index.html": f"<script>const kept = []; try {{ while (kept.length < 12) kept.push(new ArrayBuffer(1e9)) }} catch {{ {TURN_GREEN} }}</script>"},
+    ],
+    ids=["script", "module", "animation", "dialogs", "100,000 pixels", "files that are missing", "twelve gigabytes"],
+)
+def test_a_page_may_do_this_and_the_picture_is_made(ask: Ask, files: dict[str, str]) -> None:
+    result = ask(files)
+    assert result.verdict == "pass", result.reason
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize(
+    "script",
+    [
+        "for (;;);",
+        "addEventListener('load', () => setTimeout(() => { for (;;); }))",
+        "for (;;) document.body.append(document.createElement('iframe'));",
+        "const more = () => { const it = document.createElement('img'); it.onerror = more; it.src = 'x' + Math.random(); document.body.append(it) }; more()",
+    ],
+    ids=["endless script", "endless script later", "endless frames", "endless loading"],
+)
+def test_a_page_that_does_not_come_to_rest_fails(ask: Ask, script: str) -> None:
+    result = ask({"index.html": f"{GREEN}<script>{script}</script>"}, timeout="2s")
+    assert result.verdict == "fail"
+    assert re.match(r"index\.html: it (did not come to rest within 2 seconds|cannot be shown)", result.reason)
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_page_that_goes_elsewhere_fails(ask: Ask) -> None:
+    result = ask({"index.html": f"{GREEN}<script>location = 'http://127.0.0.1:9/'</script>"})
+    assert result.verdict == "fail", result.reason
+
+
+class Ear:
+    """Listens on loopback; `heard` is whatever came."""
+
+    def __init__(self) -> None:
+        """Open a port of TCP and one of UDP."""
+        self.tcp = socket.create_server(("127.0.0.1", 0))
+        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.udp.bind(("127.0.0.1", 0))
+        self.heard: list[str] = []
+        for listen in (self._connections, self._packets):
+            threading.Thread(target=listen, daemon=True).start()
+
+    @property
+    def ports(self) -> dict[str, str]:
+        """Both ports, as a page names them."""
+        return {"TCP": f"127.0.0.1:{self.tcp.getsockname()[1]}", "UDP": f"127.0.0.1:{self.udp.getsockname()[1]}"}
+
+    def _connections(self) -> None:
+        while True:
+            try:
+                connection, _ = self.tcp.accept()
+            except OSError:
+                return
+            self.heard.append("a connection")
+            connection.close()
+
+    def _packets(self) -> None:
+        while True:
+            try:
+                self.udp.recvfrom(100)
+            except OSError:
+                return
+            self.heard.append("a packet")
+
+
+@pytest.fixture
+def ear() -> Iterator[Ear]:
+    """An ear."""
+    listening = Ear()
+    yield listening
+    listening.tcp.close()
+    listening.udp.close()
+
+
+CALLS_OUT = """<!doctype html><link rel=preconnect href=http://TCP><link rel=dns-prefetch href=http://TCP><link rel=prefetch href=http://TCP/a>
+<link rel=stylesheet href=http://TCP/b><script type=speculationrules>{"prerender":[{"source":"list","urls":["http://TCP/c"]}]}</script>
+<img src=http://TCP/d><iframe src=http://TCP/e></iframe><object data=http://TCP/f></object>
+<a id=ping ping=http://TCP/g href=#h>x</a><form id=form action=http://TCP/i method=post target=_blank></form>
+<script>
+const ways = [
+  () => fetch('http://TCP/k', {mode: 'no-cors'}).catch(() => 0), () => navigator.sendBeacon('http://TCP/l', 'x'),
+  () => new WebSocket('ws://TCP/m'), () => new EventSource('http://TCP/n'), () => new WebTransport('https://UDP/o'),
+  () => new Worker(URL.createObjectURL(new Blob(["new WebSocket('ws://TCP/p'); importScripts('http://TCP/q')"]))),
+  () => new SharedWorker(URL.createObjectURL(new Blob(["new WebSocket('ws://TCP/r'); fetch('http://TCP/s', {mode: 'no-cors'})"]))),
+  () => open('http://TCP/t'), () => document.getElementById('ping').click(), () => document.getElementById('form').submit(),
+  () => { const it = document.createElement('a'); it.href = 'http://TCP/u'; it.download = 'v'; it.click() },
+  () => { const it = document.createElement('iframe'); document.body.append(it); new it.contentWindow.WebSocket('ws://TCP/w') },
+  () => { const peer = new RTCPeerConnection({iceServers: [{urls: 'stun:UDP'}, {urls: 'turn:TCP?transport=tcp', username: 'a', credential: 'b'}]});
+          peer.createDataChannel('x'); peer.createOffer().then((offer) => peer.setLocalDescription(offer)) },
+];
+for (const way of ways) { try { way() } catch {} }
+const until = performance.now() + 1500;
+const wait = () => { if (performance.now() < until) fetch('/none').catch(wait); else LAST };
+addEventListener('load', () => 0);
+document.write('<img id=held src=/held>');
+wait();
+</script>"""
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_page_reaches_no_network(ask: Ask, ear: Ear) -> None:
+    page = CALLS_OUT.replace("LAST", TURN_GREEN)
+    for name, port in ear.ports.items():
+        page = page.replace(name, port)
+    result = ask({"index.html": page})
+    assert ear.heard == []
+    assert result.verdict == "fail", result.reason
