@@ -61,7 +61,7 @@ def markdown(
     return "\n\n".join(parts) + "\n"
 
 
-def annotations(summary: Mapping[str, Any], gate: Mapping[str, Any] | None) -> list[str]:
+def commands(summary: Mapping[str, Any], gate: Mapping[str, Any] | None) -> list[str]:
     """Give workflow commands, a line each, that put what did not pass on the page of a workflow's run."""
     lines = []
     if gate is not None:
@@ -87,11 +87,11 @@ def outputs(summary: Mapping[str, Any], gate: Mapping[str, Any] | None, baseline
     undefined; `variants` holds the deepest pass^k of all variants as a JSON object.
     """
     names = list(summary["variants"])
-    chosen = baseline if baseline in names else names[0] if names else ""
+    chosen = baseline if baseline is not None and baseline in names else names[0] if names else ""
     k = deepest(summary)
     found = {name: hat(variant, k) for name, variant in summary["variants"].items()}
     one: Mapping[str, Any] = found.get(chosen, {"value": None, "low": None, "high": None})
-    values = {
+    values: dict[str, str] = {
         "verdict": gate["verdict"] if gate else "",
         "exit_code": str(gate["exit_code"]) if gate else "",
         "k": str(k),

@@ -6,18 +6,15 @@ request's seed and call alone. Each draw has a name, so a habit that is added la
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from evalkit.core.message import JSON, Request, ToolCall, ToolSpec
+from evalkit.parts.providers._profile import DULL, Profile, happens
 from evalkit.parts.providers._scope import Scope, scope_of
 from evalkit.parts.providers._sight import Made, Sight, Solution, look
-
-DULL = 0.15
-"""How much of `heed` is left where an error says only that something failed."""
 
 ADVICE = "Call {tool} with {arguments}"
 """How a reflection spells a call."""
@@ -26,40 +23,6 @@ _ENDING = re.compile(r"\b(\d{1,6}) turns? (?:are|is) left\b")
 _PLACE = re.compile(r"\bline \d|\btest_\w")
 _NUMBER = re.compile(r"\w*\d(?:[\w.-]*\w)?")
 _SHORTEST, _LONGEST = 2, 60
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
-    """How often the simulated model goes wrong, and how well it mends; a rate left out is that of a model without flaws.
-
-    All but `rot` are probabilities. `slip`: a step, or the answer, is got wrong in a way that the tool may well take.
-    `malformed`: the arguments do not fit the tool's schema. `spin`: it begins to repeat its last turn, and once two equal turns
-    with equal results stand at the end it goes on, until somebody says something. `forget`: it acts on a guess where a fact
-    that it needs is not in view; otherwise it looks the fact up again. `rot`: slips grow by this share with each thousand
-    tokens of the prompt. `premature`: it claims to be done. `heed`: it mends what an error points to; of one
-    that names no argument, value, line or test it takes `DULL` of the chance. Where it does not, it tries the same again.
-    `insight`: a reflection sees what went wrong, and so much less often it claims to be done early with a plan in view.
-    `recall`: a fact in view is kept when it sums up, drawn for each fact. `judge`: it judges an answer rightly.
-    """
-
-    slip: float = 0.0
-    malformed: float = 0.0
-    spin: float = 0.0
-    forget: float = 0.0
-    rot: float = 0.0
-    premature: float = 0.0
-    heed: float = 1.0
-    insight: float = 1.0
-    recall: float = 1.0
-    judge: float = 1.0
-
-    def __post_init__(self) -> None:
-        """Refuse rates that are none, with a `ValueError`."""
-        for name in (field.name for field in fields(self)):
-            rate = getattr(self, name)
-            highest = float("inf") if name == "rot" else 1.0
-            if not 0.0 <= rate <= highest or rate == float("inf"):
-                raise ValueError(f"{name} is {rate}: it must lie between 0 and {highest:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +47,13 @@ class Conduct:
     def move(self) -> Move:
         """Choose the next move."""
         sight, profile = self.sight, self.profile
-        if not self.request.tools and self.scope.first < self.scope.end:
+        if (not self.request.tools and self.scope.first < self.scope.end) or self._ends_here():
             return self._account()
         if advised := self._advised():
             return advised
-        if self._ends_here():
-            return self._account()
-        if sight.stuck:
-            return _again(sight.last, "I do that once more.")
-        if sight.faults or (sight.said is not None and sight.notes):
+        if not sight.stuck and (sight.faults or (sight.said is not None and sight.notes)):
             return self._react()
-        if sight.last and self._happens(profile.spin, "spin"):
+        if sight.stuck or (sight.last and self._happens(profile.spin, "spin")):
             return _again(sight.last, "I do that once more.")
         return self._go_on()
 
@@ -264,14 +223,6 @@ class Conduct:
     def _happens(self, rate: float, name: str) -> bool:
         """Draw: whether something of this rate happens at this call."""
         return happens(self.request, rate, name)
-
-
-def happens(request: Request, rate: float, name: str) -> bool:
-    """Draw: whether something of this rate happens at the call that a request is."""
-    if rate <= 0.0:
-        return False
-    text = f"{request.seed} {request.call} {name}".encode()
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") < rate * 2.0**64
 
 
 def spelled(tool: str, arguments: Mapping[str, JSON]) -> str:

@@ -106,7 +106,9 @@ def _handed(solution: Solution, opening: str) -> Scope | None:
     for step, slipped in zip(solution.steps, solution.slipped, strict=True):
         right, wrong = step.args.get("question"), slipped.get("question")
         if isinstance(right, str) and opening.startswith(right):
-            inner = _inner(step)
+            inner, told = _inner(step), "\n- ".join(("It is this.", *step.shows))
+            if not inner.steps:
+                return Scope(inner, 0, 0, told, "I found nothing.")
             return Scope(inner, 0, len(inner.steps), "It is this.", "I found nothing.", facts=step.shows)
         if isinstance(wrong, str) and opening.startswith(wrong):
             return Scope(_inner(step), 0, 0, "I found nothing.", "I found nothing.")

@@ -95,19 +95,15 @@ def _step_fault(step: Step, before: Step | None) -> str | None:
     """Say what is wrong with a step, given the one before it."""
     if not step.tool:
         return "tool is empty"
-    if step.together and before is None:
-        return "together: there is no step before the first"
-    if step.together and step.item:
-        return "together with item: the work on an item begins with a turn of its own"
+    if step.together and (before is None or step.item):
+        return "together: there is no step before the first, and the work on an item begins with a turn of its own"
     if step.steps and not isinstance(step.args.get("question"), str):
         return "steps are those of a helper, who needs a `question` in args"
     if before is not None and (step.tool, step.args) == (before.tool, before.args):
         return "the same call as the step before: it could not be told from a model that repeats itself"
     if step.wrong is not None and step.slipped == dict(step.args):
         return "wrong changes nothing"
-    if not all(step.needs) or not all(step.shows):
-        return "an empty text in needs or shows"
-    return None
+    return None if all(step.needs) and all(step.shows) else "an empty text in needs or shows"
 
 
 def _mistaken(step: Step, steps: Sequence[Step]) -> str | None:

@@ -1,7 +1,7 @@
 """A stochastic model of an agent: instant, free, seeded, and honest about what it is.
 
 It is asked as a real model is asked and answers out of three things alone: what stands in the request, the task's
-`simulate:` block, and a profile of rates (`_conduct.Profile`). Which variant it plays under it cannot know, so a loop
+`simulate:` block, and a profile of rates (`_profile.Profile`). Which variant it plays under it cannot know, so a loop
 mechanism moves its reliability only by what the mechanism changes in the messages.
 
 Invariant: a reply is a pure function of the request, the block and the profile; all chance hangs on the request's seed and
@@ -20,12 +20,14 @@ from functools import lru_cache
 from typing import ClassVar
 
 from evalkit.core.clock import SystemClock
-from evalkit.core.errors import ConfigurationError, ProviderError
+from evalkit.core.errors import ConfigurationError, ContextOverflow, ProviderError
 from evalkit.core.message import Message, Price, Reply, Request, Text, ToolCall, ToolResult, ToolSpec, Usage
 from evalkit.core.plan import Task, Trial
 from evalkit.core.record import Nature
 from evalkit.parts._duration import Duration
-from evalkit.parts.providers._conduct import Move, Profile, conduct
+from evalkit.parts.providers._asides import aside
+from evalkit.parts.providers._conduct import Move, conduct
+from evalkit.parts.providers._profile import Profile
 from evalkit.parts.providers._sight import Solution
 from evalkit.parts.providers._simulate import read
 
@@ -100,7 +102,10 @@ class SimulatedProvider:
     solution: Solution
 
     def complete(self, request: Request) -> Reply:
-        """Answer; the n-th call of a trial always gets the same answer to the same request."""
+        """Answer; the n-th call of a trial always gets the same answer to the same request.
+
+        Raises `ContextOverflow` for a prompt that is longer than the context window.
+        """
         if self.part.latency:
             SystemClock().sleep(self.part.latency)
         prompt = (
@@ -108,7 +113,12 @@ class SimulatedProvider:
             + sum(_size(block) for message in request.messages for block in message.content)
             + sum(_tool_size(tool) for tool in request.tools)
         )
-        move = conduct(self.solution, self.part.profile, request, prompt / CHARACTERS_PER_TOKEN)
+        if _tokens(prompt) > self.part.context_window:
+            raise ContextOverflow(f"prompt is too long: {_tokens(prompt)} tokens > {self.part.context_window} maximum")
+        profile = self.part.profile
+        move = aside(self.solution, profile, request) or conduct(
+            self.solution, profile, request, prompt / CHARACTERS_PER_TOKEN
+        )
         return _reply(move, request, _tokens(prompt), self.part.price())
 
 

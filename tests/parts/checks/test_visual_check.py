@@ -11,14 +11,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from evidence_makers import evidence, judge
 from PIL import Image, ImageDraw
 
 from evalkit.core.errors import GraderBroke
-from evalkit.core.protocols import CheckResult
+from evalkit.core.plan import Task
+from evalkit.core.protocols import CheckResult, Evidence
 from evalkit.engine.ground import TrialGround
 from evalkit.parts import faults
 
@@ -90,12 +91,24 @@ def test_one_that_does_not_fails_and_says_how_much_and_where(ask: Ask) -> None:
     "files",
     [
         {"index.html": f"<script>{TURN_GREEN}</script>"},
-        {"index.html": "<script type=module src=a.mjs></script>", "a.mjs": f"await fetch('b.json'); {TURN_GREEN}", "b.json": "{}"},
-        {"index.html": f"{GREEN}<style>@keyframes a {{ to {{ opacity: 0 }} }} p {{ height: 90px; background: red; animation: a 1s 9s forwards }}</style><p>"},
-        {"index.html": f"<body style='margin:0'><script>alert(1); confirm(2); prompt(3); print(); {TURN_GREEN}</script>"},
+        {
+            "index.html": "<script type=module src=a.mjs></script>",
+            "a.mjs": f"import {{ go }} from './b.mjs'; if (go) {{ {TURN_GREEN} }}",
+            "b.mjs": "export const go = true",
+        },
+        {
+            "index.html": f"{GREEN}<style>@keyframes a {{ to {{ opacity: 0 }} }} p {{ height: 90px; background: red; animation: a 1s 9s forwards }}</style><p>"
+        },
+        {
+            "index.html": f"<body style='margin:0'><script>alert(1); confirm(2); prompt(3); print(); {TURN_GREEN}</script>"
+        },
         {"index.html": f"{GREEN}<div style='height:100000px;width:100000px'></div>"},
-        {"index.html": f"{GREEN}<img src=none.png style='display:none'><script src=none.js></script><link rel=stylesheet href=//cdn.invalid/a.css>"},
-        {"index.html": f"<script>const kept = []; try {{ while (kept.length < 12) kept.push(new ArrayBuffer(1e9)) }} catch {{ {TURN_GREEN} }}</script>"},
+        {
+            "index.html": f"{GREEN}<img src=none.png style='display:none'><script src=none.js></script><link rel=stylesheet href=//cdn.invalid/a.css>"
+        },
+        {
+            "index.html": f"<script>const kept = []; try {{ while (kept.length < 12) kept.push(new ArrayBuffer(1e9)) }} catch {{ {TURN_GREEN} }}</script>"
+        },
     ],
     ids=["script", "module", "animation", "dialogs", "100,000 pixels", "files that are missing", "twelve gigabytes"],
 )
@@ -191,11 +204,10 @@ const ways = [
 ];
 for (const way of ways) { try { way() } catch {} }
 const until = performance.now() + 1500;
-const wait = () => { if (performance.now() < until) fetch('/none').catch(wait); else LAST };
-addEventListener('load', () => 0);
-document.write('<img id=held src=/held>');
-wait();
+const hold = () => { if (performance.now() > until) { LAST } else { const it = new Image(); it.onerror = hold; it.src = '/none?' + Math.random() } };
+hold();
 </script>"""
+"""A page that tries every way out, then holds its loading up for a while so that each has the time to arrive, and turns green."""
 
 
 @pytest.mark.browser
@@ -206,4 +218,122 @@ def test_a_page_reaches_no_network(ask: Ask, ear: Ear) -> None:
         page = page.replace(name, port)
     result = ask({"index.html": page})
     assert ear.heard == []
-    assert result.verdict == "fail", result.reason
+    assert result.verdict == "pass", result.reason
+
+
+READS = """<!doctype html><body style="margin:0"><script>
+const read = (url) => { const it = new XMLHttpRequest(); it.open('GET', url, false); try { it.send(); return it.responseText } catch { return '' } };
+const told = ['/secret.txt', '/../secret.txt', '/%2e%2e/secret.txt', '/..%2fsecret.txt', '/%2fSECRET', 'file://SECRET', 'view-source:file://SECRET',
+  '/out.txt', '/out/secret.txt', '/index.html%00', '/.'].map(read);
+if (told.every((text) => text === '') && read('/inside.txt') === 'inside') { LAST }
+</script><iframe src="file://SECRET" style="position:absolute;left:0;top:0;width:200px;height:120px;border:0"></iframe>
+<script>open('file://SECRET'); document.querySelector('iframe').contentWindow.location = 'file://SECRET'</script>"""
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_page_reads_no_file_but_its_own(tmp_path: Path) -> None:
+    from evalkit.parts.checks.visual import Visual  # noqa: PLC0415  # the part itself, for a folder made by hand
+
+    secret = tmp_path / "secret.txt"
+    secret.write_text("root:x:0:0 secret")
+    Image.new("RGB", (200, 120), "#008800").save(tmp_path / "green.png")
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "inside.txt").write_text("inside")
+    (copy / "out.txt").symlink_to(secret)
+    (copy / "out").symlink_to(tmp_path)
+    page = READS.replace("SECRET", str(secret)).replace("LAST", TURN_GREEN)
+    (copy / "index.html").write_text(page)
+
+    class Given:
+        """Evidence that is a folder as it stands, links that lead out of it and all."""
+
+        task = Task(suite="s", id="t", prompt="p", graders=(), base=str(tmp_path))
+
+        def copy(self) -> Path:
+            """Give the folder."""
+            return copy
+
+    result = Visual(page="index.html", reference="green.png").judge(cast("Evidence", Given()))
+    assert result.verdict == "pass", result.reason
+
+
+def test_a_page_that_is_not_there_fails_without_a_browser(ask: Ask) -> None:
+    result = ask({"a.html": GREEN})
+    assert (result.verdict, "there is no index.html" in result.reason) == ("fail", True)
+    assert ask({"index.html/a": ""}).verdict == "fail"
+
+
+@pytest.mark.parametrize(("reference", "words"), [("broken.png", "no PNG file"), ("none.png", "No such file")])
+def test_a_reference_that_is_none_breaks_the_check(ask: Ask, reference: str, words: str) -> None:
+    with pytest.raises(GraderBroke, match=f"{reference} cannot be used: .*{words}"):
+        ask({"index.html": GREEN}, reference=reference)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"page": "../a.html"}, "leads upwards"),
+        ({"page": "/a.html"}, "not relative"),
+        ({"page": "."}, "is no page"),
+        ({"page": "a.png"}, "is no page"),
+        ({"tolerance": 1}, "less than 1"),
+        ({"tolerance": -0.1}, "greater than or equal to 0"),
+        ({"threshold": 255}, "less than or equal to 254"),
+        ({"timeout": 20}, "wants a unit"),
+        ({"rubric": "nice"}, "rubric"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(options: dict[str, Any], words: str) -> None:
+    (fault,) = faults("checks", "visual", {"page": "index.html", "reference": "a.png"} | options)
+    assert words in f"{fault}"
+
+
+ALONE = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+for name in {without!r}:
+    sys.modules[name] = None
+from evidence_makers import evidence, judge
+from evalkit.engine.ground import TrialGround
+with TrialGround(Path({base!r})) as ground:
+    given = evidence(ground, environment={{"kind": "workspace", "files": {{"index.html": "x"}}}})
+    try:
+        judge("visual", given, page="index.html", reference="green.png")
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("without", "path", "words"),
+    [
+        (
+            ["playwright"],
+            None,
+            "visual needs Playwright and Pillow, which the extra brings: pip install -e '.[visual]'",
+        ),
+        (["PIL"], None, "visual needs Playwright and Pillow"),
+        ([], "/none", "visual needs a browser: install Chromium; none of chromium, chromium-browser"),
+        ([], "fake", "fake/chromium made no picture"),
+    ],
+)
+def test_what_is_missing_is_named(tmp_path: Path, without: list[str], path: str | None, words: str) -> None:
+    Image.new("RGB", (20, 12)).save(tmp_path / "green.png")
+    fake = tmp_path / "fake" / "chromium"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\nexit 3\n")
+    fake.chmod(0o755)
+    program = ALONE.format(tests=str(Path(__file__).parent), without=without, base=str(tmp_path))
+    variables = os.environ | ({"PATH": str(fake.parent) if path == "fake" else path} if path else {})
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=variables)
+    assert done.stdout.startswith("GraderBroke ")
+    assert words in done.stdout
+
+
+def test_naming_the_kind_loads_no_browser_and_no_arrays() -> None:
+    program = "from evalkit.parts import faults; import sys; print(faults('checks', 'visual', {'page': 'a.html', 'reference': 'a.png'}), sorted({'playwright', 'PIL', 'numpy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "() []"

@@ -38,7 +38,7 @@ def test_names_are_text(value: Any, name: str) -> None:
     assert named(FILE, "row 1", "the id", value) == name
 
 
-@pytest.mark.parametrize("value", [None, True, [], {}, "", "a" * 10_001, 10**5000])
+@pytest.mark.parametrize("value", [None, True, [], {}, "", "a" * 10_001, 10**5000], ids=lambda one: type(one).__name__)
 def test_what_can_be_no_name_is_a_sentence(value: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"file\.json: row 1: "):
         named(FILE, "row 1", "the id", value)

@@ -18,7 +18,8 @@ from evalkit.core.record import Tally
 from evalkit.parts import build, faults
 from evalkit.parts.context.window import Window
 from evalkit.parts.providers import _simulate
-from evalkit.parts.providers._conduct import Profile, misshapen
+from evalkit.parts.providers._conduct import misshapen
+from evalkit.parts.providers._profile import Profile
 from evalkit.parts.providers._sight import Solution
 from evalkit.parts.providers.simulated import USUAL_PRICE, Simulated, SimulatedProvider
 from evalkit.serve.history import flaw

@@ -1,0 +1,92 @@
+"""What `--junit` and `--github` do, the same for `run` and `gate`: results where a CI looks for them.
+
+Invariant: what cannot be written is said before a run begins, and nothing that a task or a model wrote can be read as a workflow command.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from evalkit.cli.conclude import compared
+from evalkit.cli.output import say, tell
+from evalkit.cli.reading import Run
+from evalkit.core.errors import ConfigurationError
+from evalkit.report.github import commands, fence, markdown, outputs, publish
+from evalkit.report.junit import junit
+from evalkit.report.summary import summarise, task_rows
+
+SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"
+
+
+def ready(junit_path: str | None, *, github: bool) -> None:
+    """Refuse what could not be written in the end; raises `ConfigurationError`. Call it before anything is run."""
+    if junit_path is not None:
+        path = Path(junit_path)
+        if path.is_dir():
+            raise ConfigurationError.of(f"--junit {path}", "is a folder", "name a file")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(f"--junit {path}", error) from error
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise ConfigurationError.of(f"--junit {path}", "cannot be written to", "choose another file")
+    if github and not (os.environ.get(SUMMARY) or os.environ.get(OUTPUT)):
+        what = f"neither {SUMMARY} nor {OUTPUT} is set, so this is no step of a GitHub workflow"
+        raise ConfigurationError.of("--github", what, "leave it away, or set one of them to a file")
+
+
+def tell_ci(
+    found: Run, gate: dict[str, Any] | None, *, junit_path: str | None, github: bool, as_json: bool = False
+) -> None:
+    """Write a run's results for a CI; `gate` is what `gate --json` prints, None where there is no gate.
+
+    Annotations are printed; with `as_json` on stderr, which GitHub reads as well, so that stdout stays one object. Raises
+    `ConfigurationError` where a file cannot be written.
+    """
+    summary = summarise(found.table, found.about)
+    if junit_path is not None:
+        text = junit(summary, task_rows(found.table), gate, found.about)
+        path = Path(junit_path)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            draft.write_text(text, encoding="utf-8")
+            draft.replace(path)
+        except OSError as error:
+            raise _unwritable(f"--junit {path}", error) from error
+    if github:
+        differences = compared(found)["comparisons"] if len(found.table.variants) > 1 else []
+        values = outputs(summary, gate, found.table.baseline) | {"run": str(found.store.folder)}
+        files = {name: Path(os.environ[name]) if os.environ.get(name) else None for name in (SUMMARY, OUTPUT)}
+        try:
+            publish(markdown(summary, gate, differences), values, step_summary=files[SUMMARY], output=files[OUTPUT])
+        except OSError as error:
+            raise _unwritable("--github", error) from error
+        for line in commands(summary, gate):
+            (tell if as_json else say)(line)
+
+
+@contextmanager
+def quiet(*, github: bool, as_json: bool = False) -> Iterator[None]:
+    """Keep GitHub from reading workflow commands in what is printed to stdout in the block.
+
+    A JSON object is printed as it is: no line of it begins as a command does, but a workflow had better send it to a file.
+    """
+    if not github or as_json:
+        yield
+        return
+    begin, end = fence(secrets.token_hex(16))
+    say(begin)
+    try:
+        yield
+    finally:
+        say(end)
+
+
+def _unwritable(where: str, error: OSError) -> ConfigurationError:
+    """Say that a file cannot be written."""
+    return ConfigurationError.of(where, f"cannot be written: {error.strerror or error}", "choose another file")
