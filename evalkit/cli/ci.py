@@ -16,6 +16,7 @@ from evalkit.cli.conclude import compared
 from evalkit.cli.output import say, tell
 from evalkit.cli.reading import Run
 from evalkit.core.errors import ConfigurationError
+from evalkit.report.clean import clean_line
 from evalkit.report.github import commands, fence, markdown, outputs, publish
 from evalkit.report.junit import junit
 from evalkit.report.summary import summarise, task_rows
@@ -60,7 +61,7 @@ def tell_ci(
             raise _unwritable(f"--junit {path}", error) from error
     if github:
         differences = compared(found)["comparisons"] if len(found.table.variants) > 1 else []
-        values = outputs(summary, gate, found.table.baseline) | {"run": str(found.store.folder)}
+        values = outputs(summary, gate, found.table.baseline) | {"run": clean_line(str(found.store.folder))}
         files = {name: Path(os.environ[name]) if os.environ.get(name) else None for name in (SUMMARY, OUTPUT)}
         try:
             publish(markdown(summary, gate, differences), values, step_summary=files[SUMMARY], output=files[OUTPUT])

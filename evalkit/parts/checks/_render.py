@@ -49,7 +49,7 @@ FLAGS = (
 )
 """No networks, loopback counted, whatever a page tries; and glyphs that hang less on the machine."""
 
-POLICY = "sandbox allow-scripts allow-same-origin; default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; webrtc 'block'"
+POLICY = "sandbox allow-scripts allow-same-origin; default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'"
 """A page may run scripts, and may not open windows or dialogs, load down, or send forms."""
 
 

@@ -186,7 +186,7 @@ class WorkspaceWorld:
         """Run a program in the workspace."""
         try:
             self.scratch = self.scratch or self.ground.folder().resolve()
-            variables = surroundings(self.home, self.scratch)
+            variables = surroundings(self.home, self.scratch, {"PYTHONDONTWRITEBYTECODE": "1"})
             return run(words, folder=self.home, variables=variables, limits=limits, linger=True)
         except (FileNotFoundError, NotADirectoryError):
             raise ToolFailed("the workspace's own folder is gone, so nothing can be run in it") from None

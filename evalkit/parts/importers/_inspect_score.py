@@ -14,7 +14,9 @@ from typing import Any
 
 from evalkit.parts.importers._rows import part, plainly, refuse, reward_of, shown
 
-LETTERS = {"C": True, "I": False, "N": False}
+WORDS = {"C": True, "I": False, "N": False, "TRUE": True, "YES": True, "FALSE": False, "NO": False}
+"""Inspect's letters for correct, incorrect and no answer, and the words for true and false."""
+
 PARTIAL = 0.5
 """What Inspect itself counts a P as."""
 
@@ -76,18 +78,12 @@ def _read(path: Path, where: str, name: str, value: Any) -> Verdict:
     """Tell what a value means."""
     if value is None:
         return Verdict(error=f"the score of {plainly(name)} is empty")
-    if isinstance(value, bool):
-        return Verdict(passed=value)
-    if isinstance(value, str):
-        word = value.strip()
-        if word.upper() in LETTERS:
-            return Verdict(passed=LETTERS[word.upper()])
-        if word.upper() == "P":
-            return Verdict(reward=PARTIAL)
-        if word.lower() in ("true", "false", "yes", "no"):
-            return Verdict(passed=word.lower() in ("true", "yes"))
-        value = _number(word)
-    reward = reward_of(value)
+    word = value.strip().upper() if isinstance(value, str) else value
+    if isinstance(word, bool):
+        return Verdict(passed=word)
+    if isinstance(word, str) and word in WORDS:
+        return Verdict(passed=WORDS[word])
+    reward = PARTIAL if word == "P" else reward_of(_number(word))
     if reward is None:
         raise refuse(
             path,
@@ -100,9 +96,9 @@ def _read(path: Path, where: str, name: str, value: Any) -> Verdict:
     return Verdict(reward=reward)
 
 
-def _number(word: str) -> float | str:
-    """A number written as text, else the text."""
+def _number(word: Any) -> Any:
+    """A number written as text, else the value itself."""
     try:
-        return float(word)
+        return float(word) if isinstance(word, str) else word
     except ValueError:
         return word

@@ -38,8 +38,9 @@ DEEP = "is nested too deep to be results"
 class Document:
     """A JSON text, read from its beginning: ask what comes next, then take it."""
 
-    def __init__(self, text: TextIO, path: Path, where: str = "") -> None:
-        """Read from a stream of text; `where` names its place inside the file, for messages."""
+    def __init__(self, text: TextIO, path: Path, where: str = "", largest: int = LARGEST) -> None:
+        """Read from a stream of text; `where` names its place inside the file, for messages, `largest` bounds a value's characters."""
+        self._largest = largest
         self._stream = text
         self._path = path
         self._where = where
@@ -134,8 +135,8 @@ class Document:
     def _grow(self) -> None:
         """Read on in the value that is being taken, twice as much each time."""
         held = len(self._text) - self._at
-        if held > LARGEST:
-            raise self._wrong(f"a value has more than {LARGEST // 2**20} Mi characters", self._at)
+        if held > self._largest:
+            raise self._wrong(f"a value has more than {self._largest:,} characters", self._at)
         self._more(max(PIECE, held))
 
     def _more(self, length: int) -> bool:

@@ -93,9 +93,7 @@ def whole(path: Path, where: str = "") -> Iterator[None]:
     except (gzip.BadGzipFile, zlib.error) as error:
         raise refuse(path, where, f"is damaged: {error}", "copy it again") from None
     except UnicodeDecodeError as error:
-        raise refuse(
-            path, where, f"is no UTF-8 text: {error.reason}", "save it as UTF-8"
-        ) from None
+        raise refuse(path, where, f"is no UTF-8 text: {error.reason}", "save it as UTF-8") from None
     except OSError as error:
         raise refuse(path, where, f"cannot be read: {error.strerror or error}") from None
 

@@ -84,7 +84,9 @@ class Table:
                 raise _missing(path, "", column, list(seen), _flag(field))
         if "passed" in found and "reward" in found:
             spare = plainly(found.pop("reward"))
-            yield Note(text=f"{plainly(found['passed'])} decides, so {spare} is not read (--reward {spare} says otherwise)")
+            yield Note(
+                text=f"{plainly(found['passed'])} decides, so {spare} is not read (--reward {spare} says otherwise)"
+            )
         told = [column if column == field else f"{column} ({field})" for field, column in found.items()]
         yield Note(text=f"columns read: {listed([plainly(one) for one in told])}")
         left = [plainly(one) for one in seen if one not in found.values()]

@@ -85,20 +85,20 @@ class _Checked:
 
 
 @contextmanager
-def archived(path: Path) -> Iterator[Archive]:
+def archived(path: Path, most: int = MOST_MEMBERS, table: int = LARGEST_TABLE) -> Iterator[Archive]:
     """Open a zip archive; raises `ConfigurationError` for what is none and for one that is too large to be believed."""
     with whole(path):
         file = path.open("rb")
     with file:
         size = _table_size(file, path)
-        if size > LARGEST_TABLE:
-            raise refuse(path, "", f"its table of contents has {size:,} bytes", f"at most {LARGEST_TABLE:,} are taken")
+        if size > table:
+            raise refuse(path, "", f"its table of contents has {size:,} bytes", f"at most {table:,} are taken")
         with _readable(path, ""):
             archive = zipfile.ZipFile(file)
         with archive:
             held = len(archive.filelist)
-            if held > MOST_MEMBERS:
-                raise refuse(path, "", f"holds {held:,} members", f"at most {MOST_MEMBERS:,} are taken")
+            if held > most:
+                raise refuse(path, "", f"holds {held:,} members", f"at most {most:,} are taken")
             yield Archive(path, file, archive)
 
 

@@ -27,6 +27,7 @@ from evalkit.core.record import Nature
 from evalkit.parts._duration import Duration
 from evalkit.parts.providers._asides import aside
 from evalkit.parts.providers._conduct import Move, conduct
+from evalkit.parts.providers._naming import longer_names, renamed
 from evalkit.parts.providers._profile import Profile
 from evalkit.parts.providers._sight import Solution
 from evalkit.parts.providers._simulate import read
@@ -115,11 +116,17 @@ class SimulatedProvider:
         )
         if _tokens(prompt) > self.part.context_window:
             raise ContextOverflow(f"prompt is too long: {_tokens(prompt)} tokens > {self.part.context_window} maximum")
-        profile = self.part.profile
-        move = aside(self.solution, profile, request) or conduct(
-            self.solution, profile, request, prompt / CHARACTERS_PER_TOKEN
-        )
+        move = self._move(request, prompt / CHARACTERS_PER_TOKEN)
         return _reply(move, request, _tokens(prompt), self.part.price())
+
+    def _move(self, request: Request, prompt_tokens: float) -> Move:
+        """Choose what to say; tools go by the solution's names while it chooses."""
+        names = longer_names((tool.name for tool in request.tools), self.solution.by_tool)
+        asked = renamed(request, names) if names else request
+        profile = self.part.profile
+        move = aside(self.solution, profile, asked) or conduct(self.solution, profile, asked, prompt_tokens)
+        offered = {own: name for name, own in names.items()}
+        return Move(move.text, tuple((offered.get(name, name), given) for name, given in move.calls))
 
 
 def _reply(move: Move, request: Request, prompt_tokens: int, price: Price) -> Reply:

@@ -128,7 +128,7 @@ def inspect_sample(sample: int | str = 1, epoch: int = 1, value: Any = "C", **mo
     }
 
 
-def inspect_header(samples: Sequence[Any] = (1, 2), epochs: int = 2, **more: Any) -> dict[str, Any]:
+def inspect_header(ids: Sequence[Any] = (1, 2), epochs: int = 2, **more: Any) -> dict[str, Any]:
     """The header of an Inspect log."""
     return {
         "version": 2,
@@ -136,7 +136,7 @@ def inspect_header(samples: Sequence[Any] = (1, 2), epochs: int = 2, **more: Any
         "eval": {
             "task": "popularity",
             "model": "openai/gpt",
-            "dataset": {"name": "d", "sample_ids": list(samples)},
+            "dataset": {"name": "d", "sample_ids": list(ids)},
             "config": {"epochs": epochs, "message_limit": 30},
             "packages": {"inspect_ai": "0.3.1"},
         },
@@ -156,7 +156,9 @@ def zipped(path: Path, members: Mapping[str, Any], method: int = zipfile.ZIP_DEF
     return path
 
 
-def inspect_log(path: Path, samples: Sequence[dict[str, Any]], method: int = zipfile.ZIP_DEFLATED, **header: Any) -> Path:
+def inspect_log(
+    path: Path, samples: Sequence[dict[str, Any]], method: int = zipfile.ZIP_DEFLATED, **header: Any
+) -> Path:
     """Write an Inspect log of these samples."""
     members = {f"samples/{one.get('id')}_epoch_{one.get('epoch')}.json": one for one in samples}
     return zipped(path, {**members, "summaries.json": [], "header.json": inspect_header(**header)}, method)
@@ -183,7 +185,9 @@ def _relabelled(data: bytes, sums: Mapping[str, tuple[int, int]]) -> bytes:
     changed = bytearray(data)
     at = int.from_bytes(data[-6:-2], "little")
     while changed[at : at + 4] == b"PK\x01\x02":
-        length, extra, comment = (int.from_bytes(changed[at + 28 + 2 * one : at + 30 + 2 * one], "little") for one in range(3))
+        length, extra, comment = (
+            int.from_bytes(changed[at + 28 + 2 * one : at + 30 + 2 * one], "little") for one in range(3)
+        )
         name = bytes(changed[at + 46 : at + 46 + length]).decode()
         local = int.from_bytes(changed[at + 42 : at + 46], "little")
         changed[at + 10 : at + 12] = ZSTANDARD.to_bytes(2, "little")

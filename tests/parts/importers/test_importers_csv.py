@@ -40,14 +40,24 @@ def test_a_verdict_stands_before_a_reward_unless_told_otherwise(tmp_path: Path) 
     assert (rows("csv", path)[0].passed, rows("csv", path)[0].reward) == (True, None)
     assert "passed decides, so reward is not read" in notes("csv", path)
     assert (rows("csv", path, reward="reward")[0].passed, rows("csv", path, reward="reward")[0].reward) == (None, 0.3)
-    with pytest.raises(ConfigurationError, match="not both"):
+    with pytest.raises(ConfigurationError, match=r"not both"):
         rows("csv", path, reward="reward", passed="passed")
 
 
 @pytest.mark.parametrize(
     ("word", "passed"),
-    [("True", True), ("1.0", True), ("PASS", True), ("resolved", True), ("0", False), ("no", False), ("incorrect", False)]
-    + [("", None), ("NaN", None), ("n/a", None)],
+    [
+        ("True", True),
+        ("1.0", True),
+        ("PASS", True),
+        ("resolved", True),
+        ("0", False),
+        ("no", False),
+        ("incorrect", False),
+        ("", None),
+        ("NaN", None),
+        ("n/a", None),
+    ],
 )
 def test_verdicts_are_words(tmp_path: Path, word: str, passed: bool | None) -> None:
     assert rows("csv", table(tmp_path, f"task_id,passed\na,{word}\n"))[0].passed is passed
@@ -76,13 +86,19 @@ def test_verdicts_are_words(tmp_path: Path, word: str, passed: bool | None) -> N
         ('task_id,passed\n"a"b,1\n', {}, "is no row of a table"),
     ],
 )
-def test_what_is_no_table_of_trials_is_a_sentence(tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:
+def test_what_is_no_table_of_trials_is_a_sentence(
+    tmp_path: Path, text: str, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ConfigurationError, match=message):
         rows("csv", table(tmp_path, text), **options)
 
 
 def test_separators_are_found_and_told(tmp_path: Path) -> None:
-    for text, name in [("task_id\tpassed\na\t1\n", "a.tsv"), ("task_id;passed\na;1\n", "b.csv"), ("task_id\tpassed\na\t1\n", "c.csv")]:
+    for text, name in [
+        ("task_id\tpassed\na\t1\n", "a.tsv"),
+        ("task_id;passed\na;1\n", "b.csv"),
+        ("task_id\tpassed\na\t1\n", "c.csv"),
+    ]:
         assert rows("csv", table(tmp_path, text, name))[0].task == "a"
     assert "separated by semicolons" in notes("csv", tmp_path / "b.csv")
 
@@ -116,5 +132,5 @@ def test_inputs_have_an_identity(tmp_path: Path) -> None:
 
 
 def test_too_many_columns_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="names 10,001 columns"):
+    with pytest.raises(ConfigurationError, match=r"names 10,001 columns"):
         rows("csv", table(tmp_path, ",".join(f"c{n}" for n in range(10_001)) + "\n"))

@@ -61,7 +61,7 @@ def test_who_is_to_blame_is_fixed(
 def test_of_several_rewards_one_is_chosen(tmp_path: Path) -> None:
     several = harbor_trial(verifier_result={"rewards": {"tests": 1.0, "style": 0.5}})
     path = write(tmp_path / "result.json", several)
-    with pytest.raises(ConfigurationError, match="has the rewards tests, style .say which"):
+    with pytest.raises(ConfigurationError, match=r"has the rewards tests, style .say which"):
         rows("harbor", path)
     assert rows("harbor", path, scorer="style")[0].reward == 0.5
     only = write(tmp_path / "b" / "result.json", harbor_trial(verifier_result={"rewards": {"tests": 0.0}}))
@@ -77,8 +77,16 @@ def test_a_whole_run_of_the_first_harness_stands_for_its_folders(tmp_path: Path)
     for path in (tmp_path, tmp_path / "results.json"):
         assert importer("harbor").recognise(path)
         found = rows("harbor", path)
-        assert [(trial.task, trial.trial, trial.passed) for trial in found] == [("fix", "fix-1", True), ("fix", "fix-2", False)]
-        assert (found[0].suite, found[0].variant, found[0].seconds, found[0].input) == ("core", "terminus gpt", 30.0, "please fix")
+        assert [(trial.task, trial.trial, trial.passed) for trial in found] == [
+            ("fix", "fix-1", True),
+            ("fix", "fix-2", False),
+        ]
+        assert (found[0].suite, found[0].variant, found[0].seconds, found[0].input) == (
+            "core",
+            "terminus gpt",
+            30.0,
+            "please fix",
+        )
         (header,) = headers("harbor", path)
         assert (header.trials, header.tasks) == (2, ("fix", "never-run"))
 
@@ -103,7 +111,7 @@ def test_failure_modes_of_the_first_harness(
 
 def test_a_jobs_own_result_is_a_sentence_that_names_the_folder(tmp_path: Path) -> None:
     job = harbor_job(tmp_path, [harbor_trial()])
-    with pytest.raises(ConfigurationError, match="result of a whole job.*name the job's folder"):
+    with pytest.raises(ConfigurationError, match=r"result of a whole job.*name the job's folder"):
         rows("harbor", job / "result.json")
 
 
@@ -113,7 +121,9 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert len(rows("harbor", job)) == 1
 
 
-@pytest.mark.parametrize("value", [[], "x", {"task_name": None, "trial_name": "x"}, {"task_name": [], "verifier_result": 1}])
+@pytest.mark.parametrize(
+    "value", [[], "x", {"task_name": None, "trial_name": "x"}, {"task_name": [], "verifier_result": 1}]
+)
 def test_other_json_is_a_sentence(tmp_path: Path, value: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"result\.json"):
         rows("harbor", write(tmp_path / "result.json", value))

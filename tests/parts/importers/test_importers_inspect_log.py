@@ -48,7 +48,7 @@ def test_samples_in_epochs_are_trials(tmp_path: Path, method: int) -> None:
 
 
 def test_the_header_is_the_plan(tmp_path: Path) -> None:
-    (header,) = headers("inspect_log", inspect_log(tmp_path / "a.eval", [inspect_sample()], samples=(1, 2, 3), epochs=4))
+    (header,) = headers("inspect_log", inspect_log(tmp_path / "a.eval", [inspect_sample()], ids=(1, 2, 3), epochs=4))
     assert (header.trials, header.first, header.tasks) == (4, 1, ("1", "2", "3"))
     settings = {"model": "openai/gpt", "temperature": 0.5, "inspect_ai": "0.3.1", "message_limit": 30}
     assert header.settings == settings
@@ -124,21 +124,22 @@ def test_a_limit_is_the_stop_and_leaves_the_score_alone(tmp_path: Path, limit: A
 def test_of_several_scorers_one_is_chosen(tmp_path: Path) -> None:
     scores = {"match": {"value": "C"}, "judge": {"value": {"right": 0.0, "kind": 1.0}}}
     path = inspect_log(tmp_path / "a.eval", [inspect_sample(scores=scores)])
-    with pytest.raises(ConfigurationError, match="scores of 2 scorers: match, judge .*--scorer"):
+    with pytest.raises(ConfigurationError, match=r"scores of 2 scorers: match, judge .*--scorer"):
         rows("inspect_log", path)
     assert rows("inspect_log", path, scorer="match")[0].passed is True
     assert rows("inspect_log", path, scorer="judge.kind")[0].reward == 1.0
-    with pytest.raises(ConfigurationError, match="has the values right, kind .write --scorer judge.KEY"):
+    with pytest.raises(ConfigurationError, match=r"has the values right, kind .write --scorer judge.KEY"):
         rows("inspect_log", path, scorer="judge")
-    with pytest.raises(ConfigurationError, match="no score of 'mach' .did you mean match"):
+    with pytest.raises(ConfigurationError, match=r"no score of 'mach' .did you mean match"):
         rows("inspect_log", path, scorer="mach")
-    with pytest.raises(ConfigurationError, match="there are: match, judge"):
+    with pytest.raises(ConfigurationError, match=r"there are: match, judge"):
         rows("inspect_log", path, scorer="zzz")
 
 
-def test_a_score_of_words_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="neither a number nor one of C, I, P, N"):
-        one(tmp_path, value="rather good")
+@pytest.mark.parametrize("value", ["rather good", [1, 0], ["C"], {}])
+def test_a_score_of_another_kind_is_refused(tmp_path: Path, value: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"neither a number nor one of C, I, P, N|has the values"):
+        one(tmp_path, value=value)
 
 
 def test_a_log_that_never_ended_is_read_from_its_beginning(tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def test_a_log_that_never_ended_is_read_from_its_beginning(tmp_path: Path) -> No
 def test_a_chunked_sample_is_read_from_its_shell(tmp_path: Path) -> None:
     shell = inspect_sample("a/b", turn_count=7)
     del shell["messages"], shell["events"]
-    members = {"header.json": inspect_header(), "samples/a/b_epoch_1/sample.json": shell}
+    members: dict[str, Any] = {"header.json": inspect_header(), "samples/a/b_epoch_1/sample.json": shell}
     members["samples/a/b_epoch_1/events/0.json"] = [{"event": "x"}]
     (trial,) = rows("inspect_log", zipped(tmp_path / "a.eval", members))
     assert (trial.task, trial.turns) == ("a/b", 7)
@@ -161,7 +162,13 @@ def test_a_chunked_sample_is_read_from_its_shell(tmp_path: Path) -> None:
 
 def test_tokens_and_dollars_are_of_all_models(tmp_path: Path) -> None:
     usage = {
-        "a": {"input_tokens": 5, "output_tokens": 2, "total_tokens": 17, "input_tokens_cache_read": 10, "total_cost": 0.5},
+        "a": {
+            "input_tokens": 5,
+            "output_tokens": 2,
+            "total_tokens": 17,
+            "input_tokens_cache_read": 10,
+            "total_cost": 0.5,
+        },
         "b": {"input_tokens": 1, "output_tokens": 1, "total_cost": 0.25},
     }
     trial = one(tmp_path, model_usage=usage)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from importer_files import write
 
 from evalkit.core.errors import ConfigurationError
-from evalkit.parts.importers import _json
 from evalkit.parts.importers._json import Document, chosen, document, outline, outline_of
 
 JSON = st.recursive(
@@ -56,7 +55,9 @@ def test_elements_are_those_of_the_list(values: list[Any], length: int) -> None:
 
 
 @given(st.dictionaries(st.text(max_size=4), JSON, max_size=5), st.integers(1, 7))
-def test_members_are_those_of_the_object_and_skipping_leaves_nothing_behind(values: dict[str, Any], length: int) -> None:
+def test_members_are_those_of_the_object_and_skipping_leaves_nothing_behind(
+    values: dict[str, Any], length: int
+) -> None:
     text = reader(json.dumps(values), length)
     found = {}
     for place, key in enumerate(text.members()):
@@ -105,7 +106,12 @@ def test_what_is_no_list_is_a_sentence_with_its_place(text: str, message: str, l
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [('{"a" 1}', "expected a colon"), ("{1: 2}", "expected a key in quotes"), ('{"a": 1', "is cut off"), ('{"a"', "colon|cut")],
+    [
+        ('{"a" 1}', "expected a colon"),
+        ("{1: 2}", "expected a key in quotes"),
+        ('{"a": 1', "is cut off"),
+        ('{"a"', "colon|cut"),
+    ],
 )
 def test_what_is_no_object_is_a_sentence(text: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
@@ -113,22 +119,26 @@ def test_what_is_no_object_is_a_sentence(text: str, message: str) -> None:
             found.value()
 
 
-def test_a_value_that_is_too_large_is_refused_and_a_list_of_many_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_json, "LARGEST", 1000)
-    assert sum(1 for _ in reader(json.dumps(["x" * 500] * 50), 100).elements()) == 50
-    with pytest.raises(ConfigurationError, match="a value has more than"):
-        list(reader(json.dumps(["x" * 5000]), 100).elements())
+def test_a_value_that_is_too_large_is_refused_and_a_list_of_many_is_not() -> None:
+    many = Trickle(json.dumps(["x" * 500] * 50), 100)
+    assert sum(1 for _ in Document(many, Path("file.json"), largest=1000).elements()) == 50
+    large = Trickle(json.dumps(["x" * 5000]), 100)
+    with pytest.raises(ConfigurationError, match=r"a value has more than 1,000 characters"):
+        list(Document(large, Path("file.json"), largest=1000).elements())
 
 
 def test_some_keys_of_a_file_are_read_and_the_others_passed_over(tmp_path: Path) -> None:
     path = write(tmp_path / "a.json.gz", {"big": [1, {"x": []}], "info": {"n": 1}, "deep": {"a": {"b": 1}}, "last": 2})
     assert chosen(path, "info", "last", "absent") == {"info": {"n": 1}, "last": 2}
-    with document(path) as text, pytest.raises(ConfigurationError, match="expected"):
+    with document(path) as text, pytest.raises(ConfigurationError, match=r"expected"):
         list(text.elements())
 
 
 def test_an_outline_names_keys_by_their_paths_however_the_text_is_cut(tmp_path: Path) -> None:
-    value = {"info": {"num": 1, "deep": {"deeper": {"deepest": 1}}}, "list": [{"a": 'quoted "key": x', "b": [{"c": 1}]}]}
+    value = {
+        "info": {"num": 1, "deep": {"deeper": {"deepest": 1}}},
+        "list": [{"a": 'quoted "key": x', "b": [{"c": 1}]}],
+    }
     paths = outline(write(tmp_path / "a.json", value))
     assert paths == {".info", ".info.num", ".info.deep", ".info.deep.deeper", ".list", ".list[].a", ".list[].b"}
     whole = json.dumps(value)

@@ -10,8 +10,7 @@ import pytest
 from importer_files import write
 
 from evalkit.core.errors import ConfigurationError
-from evalkit.parts.importers import _open
-from evalkit.parts.importers._open import bare_suffix, head_of, lines, opened
+from evalkit.parts.importers._open import FREELY, bare_suffix, head_of, lines, opened
 
 
 def test_gzip_is_known_by_its_bytes_and_not_by_its_name(tmp_path: Path) -> None:
@@ -35,18 +34,16 @@ def test_a_damaged_gzip_is_a_sentence(tmp_path: Path) -> None:
     data = bytearray(gzip.compress(b"hello" * 1000))
     data[20] ^= 0xFF
     (tmp_path / "a.gz").write_bytes(bytes(data))
-    with pytest.raises(ConfigurationError, match="is damaged|cut off"), opened(tmp_path / "a.gz") as source:
+    with pytest.raises(ConfigurationError, match=r"is damaged|cut off"), opened(tmp_path / "a.gz") as source:
         source.read()
 
 
-def test_a_gzip_bomb_is_refused_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_open, "FREELY", 2**20)
+def test_a_gzip_bomb_is_refused_while_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.gz"
-    path.write_bytes(gzip.compress(bytes(64 * 2**20)))
-    with pytest.raises(ConfigurationError, match="unpacks to more than .* MiB, more than its size makes believable"):
-        with opened(path) as source:
-            while source.read(2**20):
-                pass
+    path.write_bytes(gzip.compress(bytes(2**20)) * (FREELY // 2**20 + 1))
+    with opened(path) as source, pytest.raises(ConfigurationError, match=r"MiB, more than its size makes believable"):
+        while source.read(2**20):
+            pass
 
 
 def test_a_small_file_may_be_very_regular(tmp_path: Path) -> None:
@@ -75,7 +72,7 @@ def test_lines_are_numbered_and_bounded(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"a\.txt: line 2: has more than 4 characters"):
         list(lines(path, 4))
     path.write_bytes(b"fine\n\xff\xfe\n")
-    with pytest.raises(ConfigurationError, match="is no UTF-8 text"):
+    with pytest.raises(ConfigurationError, match=r"is no UTF-8 text"):
         list(lines(path, 100))
 
 

@@ -19,8 +19,15 @@ def test_repeats_of_a_test_are_trials_of_a_task(tmp_path: Path) -> None:
     assert first.task == again.task != other.task
     assert first.trial != again.trial
     assert (first.passed, again.passed, first.variant, first.stop) == (True, False, "openai:gpt", "")
-    assert (first.input_tokens, first.output_tokens, first.usd, first.seconds, first.answer) == (4, 2, 0.001, 1.5, "Paris")
-    assert first.task.startswith('{"city": "Paris"} [') and first.input == '{"city": "Paris"}'
+    assert (first.input_tokens, first.output_tokens, first.usd, first.seconds, first.answer) == (
+        4,
+        2,
+        0.001,
+        1.5,
+        "Paris",
+    )
+    assert first.task.startswith('{"city": "Paris"} [')
+    assert first.input == '{"city": "Paris"}'
 
 
 def test_a_described_test_is_called_by_it(tmp_path: Path) -> None:
@@ -45,7 +52,10 @@ def test_other_assertions_or_variables_make_another_task_and_another_prompt_does
 def test_older_forms_are_read(tmp_path: Path) -> None:
     row = promptfoo_result()
     del row["failureReason"], row["testIdx"]
-    for value in ({"version": 2, "results": [row], "stats": {}}, {"results": {"version": 2, "results": [row], "table": {}}}):
+    for value in (
+        {"version": 2, "results": [row], "stats": {}},
+        {"results": {"version": 2, "results": [row], "table": {}}},
+    ):
         path = write(tmp_path / "a.json", value)
         assert importer("promptfoo").recognise(path)
         (trial,) = rows("promptfoo", path)
@@ -66,7 +76,9 @@ def test_older_forms_are_read(tmp_path: Path) -> None:
 def test_what_broke_is_an_error_and_what_an_assertion_refused_a_failure(
     tmp_path: Path, more: dict[str, Any], error: str
 ) -> None:
-    (trial,) = rows("promptfoo", write(tmp_path / "a.json", promptfoo_output([promptfoo_result(success=False, **more)])))
+    (trial,) = rows(
+        "promptfoo", write(tmp_path / "a.json", promptfoo_output([promptfoo_result(success=False, **more)]))
+    )
     assert (trial.error, trial.passed) == (error, None if error else False)
 
 

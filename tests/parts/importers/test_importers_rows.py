@@ -46,8 +46,21 @@ def test_what_can_be_no_name_is_a_sentence(value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("value", "number"),
-    [(3, 3), ("3", 3), (" 3 ", 3), (3.0, 3), ("x", "x"), (None, None), (True, None), ("", None), (2.5, None), (10**30, None)]
-    + [("²", "²"), ("1" * 30, "1" * 30), (-1, -1)],
+    [
+        (3, 3),
+        ("3", 3),
+        (" 3 ", 3),
+        (3.0, 3),
+        ("x", "x"),
+        (None, None),
+        (True, None),
+        ("", None),
+        (2.5, None),
+        (10**30, None),
+        ("²", "²"),
+        ("1" * 30, "1" * 30),
+        (-1, -1),
+    ],
 )
 def test_a_trial_has_a_number_or_a_name_or_neither(value: Any, number: Any) -> None:
     assert numbered(value) == number
@@ -55,7 +68,8 @@ def test_a_trial_has_a_number_or_a_name_or_neither(value: Any, number: Any) -> N
 
 def test_quantities_are_numbers_or_unknown() -> None:
     assert [number_of(one) for one in (1, 0.5, 0)] == [1.0, 0.5, 0.0]
-    assert [number_of(one) for one in (None, "1", True, -1, math.nan, math.inf, 10**400, [])] == [None] * 8
+    unknown: tuple[object, ...] = (None, "1", True, -1, math.nan, math.inf, 10**400, [])
+    assert [number_of(one) for one in unknown] == [None] * 8
     assert [count_of(one) for one in (3, 3.0, 2.5, -1, 1e300, True)] == [3, 3, None, None, None, None]
     assert [reward_of(one) for one in (True, 0, 0.5, -1, None, "1")] == [1.0, 0.0, 0.5, -1.0, None, None]
     assert reward_of(10**400) == math.inf
@@ -64,7 +78,12 @@ def test_quantities_are_numbers_or_unknown() -> None:
 
 
 def test_stamps_are_read_with_and_without_a_zone() -> None:
-    assert stamp_of("1970-01-01T00:01:00Z") == stamp_of("1970-01-01T00:01:00") == stamp_of("1970-01-01T01:01:00+01:00") == 60
+    assert (
+        stamp_of("1970-01-01T00:01:00Z")
+        == stamp_of("1970-01-01T00:01:00")
+        == stamp_of("1970-01-01T01:01:00+01:00")
+        == 60
+    )
     assert [stamp_of(one) for one in ("yesterday", "", None, 5, "0001-01-01T00:00:00", "x" * 1000)] == [None] * 6
     assert between("1970-01-01T00:01:00", "1970-01-01T00:01:30.5") == 30.5
     assert between("1970-01-01T00:01:00", None) is between("1970-01-01T00:02:00", "1970-01-01T00:01:00") is None
@@ -74,13 +93,15 @@ def test_text_is_bounded_and_can_be_written() -> None:
     assert text_of("a\ud800") == "a\\ud800"
     assert text_of(None) == text_of(3) == ""
     long = text_of("a" * 30 + "b" * 30, 20)
-    assert long.startswith("a" * 14) and long.endswith("b" * 6)
+    assert long.startswith("a" * 14)
+    assert long.endswith("b" * 6)
     assert "40 characters left out" in long
 
 
 def test_what_is_shown_in_a_message_is_harmless() -> None:
     hostile = "\x1b[2J\u202e\n=1+1"
-    assert plainly(hostile).isprintable() and shown(hostile).isprintable()
+    assert plainly(hostile).isprintable()
+    assert shown(hostile).isprintable()
     assert shown("x" * 1000) == "'" + "x" * 58 + "…"
     assert (shown([1]), shown(None), shown(0.5)) == ("a list", "None", "0.5")
 
@@ -96,11 +117,13 @@ def test_a_path_of_keys_ends_early_without_harm() -> None:
 
 
 def test_an_input_is_known_by_its_content() -> None:
-    assert digest_of(FILE, "", {"a": 1, "b": 2}) == digest_of(FILE, "", {"b": 2, "a": 1}) != digest_of(FILE, "", {"a": 2})
+    assert (
+        digest_of(FILE, "", {"a": 1, "b": 2}) == digest_of(FILE, "", {"b": 2, "a": 1}) != digest_of(FILE, "", {"a": 2})
+    )
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
-    with pytest.raises(ConfigurationError, match="nested too deep"):
+    with pytest.raises(ConfigurationError, match=r"nested too deep"):
         digest_of(FILE, "row 1", deep)
 
 

@@ -39,7 +39,9 @@ def test_the_plan_is_what_the_file_says(tmp_path: Path) -> None:
 def test_the_order_of_the_keys_does_not_matter(tmp_path: Path) -> None:
     results = tau2_results([tau2_simulation()])
     turned = dict(reversed(list(results.items())))
-    assert rows("tau2_bench", write(tmp_path / "a.json", results)) == rows("tau2_bench", write(tmp_path / "a.json", turned))
+    assert rows("tau2_bench", write(tmp_path / "a.json", results)) == rows(
+        "tau2_bench", write(tmp_path / "a.json", turned)
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,9 @@ def test_a_folder_has_one_file_a_simulation(tmp_path: Path) -> None:
         assert [one.trial for one in rows("tau2_bench", path)] == [0, 1]
 
 
-@pytest.mark.parametrize("value", [[], 1, {"simulations": [1], "tasks": []}, {"tasks": [{"id": None}], "simulations": []}])
+@pytest.mark.parametrize(
+    "value", [[], 1, {"simulations": [1], "tasks": []}, {"tasks": [{"id": None}], "simulations": []}]
+)
 def test_other_json_is_a_sentence(tmp_path: Path, value: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"a\.json"):
         rows("tau2_bench", write(tmp_path / "a.json", value))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from importer_files import ZSTANDARD, zipped
 
 from evalkit.core.errors import ConfigurationError
-from evalkit.parts.importers import _open, _zips
+from evalkit.parts.importers._open import FREELY
 from evalkit.parts.importers._zips import archived
 
 TEXT = b"some text that is long enough to be packed " * 20
@@ -56,14 +57,16 @@ def test_damage_inside_a_member_is_a_sentence(tmp_path: Path, method: int) -> No
         pytest.importorskip("zstandard", reason="the extra `zstd` is not installed")
     path = zipped(tmp_path / "a.zip", {"a": bytes(range(256)) * 40}, method)
     data = bytearray(path.read_bytes())
+    refused = 0
     for place in range(60, len(data) - 90, 7):
         changed = bytearray(data)
         changed[place] ^= 0x55
         path.write_bytes(bytes(changed))
-        try:
+        with suppress(ConfigurationError):
+            refused += 1
             assert read(path) == bytes(range(256)) * 40
-        except ConfigurationError as error:
-            assert "a.zip" in str(error)
+            refused -= 1
+    assert refused
 
 
 @pytest.mark.parametrize("cut", [0, 4, 30, 100, -1, -22])
@@ -80,36 +83,30 @@ def test_an_encrypted_member_is_a_sentence(tmp_path: Path) -> None:
     data[6] |= 1
     data[data.rfind(b"PK\x01\x02") + 8] |= 1
     path.write_bytes(bytes(data))
-    with pytest.raises(ConfigurationError, match="encrypted"):
+    with pytest.raises(ConfigurationError, match=r"encrypted"):
         read(path)
 
 
-def test_a_member_that_unpacks_to_too_much_is_refused_while_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_open, "FREELY", 2**20)
-    path = zipped(tmp_path / "a.zip", {"a": bytes(32 * 2**20)})
-    with pytest.raises(ConfigurationError, match="more than its size makes believable"):
+def test_a_member_that_unpacks_to_too_much_is_refused_while_it_is_read(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", {"a": bytes(FREELY + 2**20)})
+    with pytest.raises(ConfigurationError, match=r"more than its size makes believable"):
         read(path)
 
 
-def test_a_zstandard_bomb_that_declares_its_size_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zstandard_bomb_that_declares_its_size_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("zstandard", reason="the extra `zstd` is not installed")
-    monkeypatch.setattr(_open, "FREELY", 2**20)
-    path = zipped(tmp_path / "a.zip", {"a": bytes(32 * 2**20)}, ZSTANDARD)
+    path = zipped(tmp_path / "a.zip", {"a": bytes(FREELY + 2**20)}, ZSTANDARD)
     assert path.stat().st_size < 10_000
-    with pytest.raises(ConfigurationError, match="more than its size makes believable"):
+    with pytest.raises(ConfigurationError, match=r"more than its size makes believable"):
         read(path)
 
 
-def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_members_are_refused(tmp_path: Path) -> None:
     path = zipped(tmp_path / "a.zip", {str(number): b"" for number in range(50)})
-    monkeypatch.setattr(_zips, "MOST_MEMBERS", 49)
-    with pytest.raises(ConfigurationError, match="holds 50 members"):
-        read(path, "0")
-    monkeypatch.setattr(_zips, "LARGEST_TABLE", 100)
-    with pytest.raises(ConfigurationError, match="its table of contents has 2,390 bytes"):
-        read(path, "0")
+    with pytest.raises(ConfigurationError, match=r"holds 50 members"), archived(path, most=49):
+        pass
+    with pytest.raises(ConfigurationError, match=r"its table of contents has 2,390 bytes"), archived(path, table=100):
+        pass
 
 
 def test_names_that_would_lead_elsewhere_are_only_names(tmp_path: Path) -> None:
