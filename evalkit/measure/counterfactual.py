@@ -252,9 +252,16 @@ def _cut(table: Table, flat: Flat, caps: Caps) -> Cut:
     own = np.array([METERS.index(stop[4:]) if stop in _STOPS else -1 for stop in table.stops], dtype=np.int64)[
         table.stop
     ]
-    same = (at >= 0) & (at == flat.last) & (own == which)
+    moved = at >= 0
+    moved[moved] = ~_same(flat, at[moved], flat.last[moved]) | (own != which)[moved]
     asked = np.array([getattr(caps, meter) is not None for meter in METERS] + [False])
-    return Cut(at=at, meter=which, moved=(at >= 0) & ~same, open=asked[own] & (at < 0))
+    return Cut(at=at, meter=which, moved=moved, open=asked[own] & (at < 0))
+
+
+def _same(flat: Flat, at: Ints, last: Ints) -> Bools:
+    """Tell which checkpoints are the end of their trials: the last one, or the reply that it was asked after."""
+    near: Bools = (at >= last - 1) & (flat.turns[at] == flat.turns[last]) & (flat.tokens[at] == flat.tokens[last])
+    return near
 
 
 def _applied(table: Table, flat: Flat, found: Cut) -> Table:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measure_traces import a_key, a_trial, acted, asked, read, turns_cap
+from measure_traces import Call, a_key, a_trial, acted, asked, read, turns_cap
 
 from evalkit.core.clock import ManualClock
 from evalkit.core.errors import ConfigurationError, RunInvalid
-from evalkit.core.message import Price, Usage
-from evalkit.core.plan import Caps, Retries, Spec, Variant, WrapUp
+from evalkit.core.message import JSON, Price, ToolSpec, Usage
+from evalkit.core.plan import Caps, Retries, Spec, Task, Trial, Variant, WrapUp, trial_key
+from evalkit.core.protocols import CheckResult, Evidence, Parts
 from evalkit.core.record import Stop, Tally, TrialRecord
+from evalkit.engine.trial import play_trial
 from evalkit.measure.counterfactual import (
     METERS,
     capped,
@@ -32,11 +34,37 @@ from evalkit.measure.counterfactual import (
 )
 from evalkit.measure.courses import Courses
 from evalkit.measure.table import OUTCOMES, Table
+from evalkit.parts.context.full import Full
+from evalkit.parts.environments.bare import Bare
+from evalkit.parts.loops.react import React
 from evalkit.parts.providers.scripted import Line, Scripted
 
-CALL = ("look", {}, "seen", None)
+CALL: Call = ("look", {}, "seen", None)
 LOOSE = Caps(turns=10**6, tokens=10**9, seconds=10.0**6, usd=10.0**6)
 PRICE = Price(input=1000.0, output=2000.0)
+
+
+TASK = Task(suite="s", id="t", prompt="look", graders=(Spec(kind="equals"),))
+
+
+class Look:
+    """A tool that shows the same thing each time; it says that it writes, so that calls come one after the other."""
+
+    def spec(self, base: object) -> ToolSpec:
+        """Describe it."""
+        return ToolSpec(name="look", description="look", input_schema={"type": "object"}, writes=True)
+
+    def use(self, arguments: Mapping[str, JSON], world: object, base: object) -> str:
+        """Look."""
+        return "seen"
+
+
+class Content:
+    """A grader that is content with everything."""
+
+    def judge(self, evidence: Evidence) -> CheckResult:
+        """Pass."""
+        return CheckResult(verdict="pass")
 
 
 def row_of(table: Table, row: int = 0) -> tuple[Any, ...]:
@@ -69,16 +97,19 @@ tight = st.builds(
 @settings(max_examples=150, deadline=None)
 @given(script=lines, caps=tight)
 def test_a_tighter_cap_read_off_a_trace_is_the_cap_itself(script: list[Line], caps: Caps) -> None:
-    from conftest import Does, a_trial as planned, play_script  # noqa: PLC0415  # plain functions, which a property may call
-
     def played(limit: Caps) -> TrialRecord:
-        variant = {"caps": limit, "retries": Retries(model=9, base=0.5)}
-        return play_script(
-            trial=planned(variant=variant),
-            tools=[Does(name="look", action=lambda _: "seen", writes=True)],
+        retries = Retries(model=9, base=0.5)
+        variant = Variant(name="v", provider=Spec(kind="scripted"), caps=limit, retries=retries)
+        key = trial_key(TASK, TASK.digest, variant, variant.digest, 1)
+        parts = Parts(
+            loop=React(),
             provider=Scripted(script=(*script, Line(text="done")), usd_price=PRICE),
-            clock=ManualClock(step=0.25),
+            policies=lambda _: (("full", Full()),),
+            environment=Bare(),
+            tools=(Look(),),
+            graders=(Content(),),
         )
+        return play_trial(Trial(key=key, task=TASK, variant=variant, seed=7), parts, ManualClock(step=0.25))
 
     free, bound = played(LOOSE), played(caps)
     table, courses = read([free])
@@ -282,7 +313,7 @@ def test_a_run_without_trials_asks_nothing() -> None:
     assert whatif(table, courses, Caps(turns=1)) == ()
 
 
-def test_a_clock_that_jumps_changes_no_outcome_of_other_caps(play: Callable[..., TrialRecord]) -> None:
+def test_a_clock_that_jumps_changes_no_outcome_of_other_caps() -> None:
     record = a_trial([CALL] * 3)
     jumped = tuple(
         replace(event, at=event.at - 1e6) if place > 2 else event for place, event in enumerate(record.events)

@@ -272,6 +272,7 @@ def test_no_variable_of_the_runner_reaches_a_command(open_: Open) -> None:
         "TMPDIR",
         "LANG",
         "TZ",
+        "PYTHONDONTWRITEBYTECODE",
         "PWD",
         "OLDPWD",
         "SHLVL",
