@@ -120,7 +120,7 @@ def run(suite: Suite, folder: Path, name: str, jobs: int) -> list[str]:
 
     with RunStore.create(folder, manifest) as store:
         execution = Execution(play=play, backend=backend(name, jobs), store=store, told=told)
-        execution.run(tuple(schedule([suite], [VARIANT], 0)))
+        execution.run(schedule([suite], [VARIANT], 0))
     return outcomes
 
 

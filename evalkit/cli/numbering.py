@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from evalkit.cli.survey import Survey
 from evalkit.core.errors import ConfigurationError, Problem
 from evalkit.parts.importers._rows import plainly, shown
+from evalkit.report.numbers import times
 
 MOST_NAMED = 5
 """Tasks that a message names."""
@@ -80,10 +81,10 @@ def check_doubles(cells: Mapping[Place, Cell], survey: Survey) -> None:
         return
     named, count = [], 0
     for (_, task, variant), cell in cells.items():
-        for label, times in Counter(cell.labels).items():
-            if label is not None and times > 1:
+        for label, often in Counter(cell.labels).items():
+            if label is not None and often > 1:
                 count += 1
-                named.append(f"trial {shown(label)} of task {shown(task)} under {plainly(variant)}, {times} times")
+                named.append(f"trial {shown(label)} of task {shown(task)} under {plainly(variant)}, {often} times")
         named = named[:MOST_NAMED]
     if count:
         more = f"; and {count - len(named):,} more" if count > len(named) else ""
@@ -112,7 +113,7 @@ def number_trials(cells: Mapping[Place, Cell], survey: Survey, place: array[int]
             place[row], number[row] = where, one
     if gaps:
         yield (
-            f"the trial numbers of {len(gaps)} tasks have gaps ({gaps[0]}): nothing says that the others were planned, so the trials"
+            f"the trial numbers of {times(len(gaps), 'task')} have gaps ({gaps[0]}): nothing says that the others were planned, so the trials"
             " that are there are numbered anew and none is missing; --planned says otherwise"
         )
 
@@ -164,4 +165,4 @@ def plan_absent(cells: dict[Place, Cell], survey: Survey, split: frozenset[tuple
             if not cell.rows:
                 cell.planned = _planned(cell, survey, most[variant]) or most[variant]
     if unclear:
-        yield f"{unclear} planned tasks without any trial have several inputs elsewhere, so nobody can say which is missing: left out"
+        yield f"{times(unclear, 'planned task')} without any trial have several inputs elsewhere, so nobody can say which is missing: left out"

@@ -15,7 +15,7 @@ from evalkit.core.errors import ConfigurationError
 from evalkit.load import load
 from evalkit.report.clean import clean_name
 from evalkit.report.layout import Cell, Column, Ink, table, wrap
-from evalkit.report.numbers import UNDEFINED, count, dollars, percent, rate
+from evalkit.report.numbers import UNDEFINED, count, dollars, percent, rate, times
 from evalkit.run.select import Choice, select
 
 KINDS = {"diffuse": "all a little worse", "broken": "some tasks break", "pilot": "as in the pilot"}
@@ -61,7 +61,7 @@ def plan_text(shown: Mapping[str, Any], columns: int = 80, *, color: bool = Fals
     ink = Ink(on=color)
     low, high = shown["trials_per_task"]
     span = f"{low}" if low == high else f"{low} to {high}"
-    head = f"{shown['tasks']:,} tasks under {len(shown['variants'])} variants, {span} trials each: {shown['trials']:,} trials"
+    head = f"{times(shown['tasks'], 'task')} under {times(len(shown['variants']), 'variant')}, {span} trials each: {times(shown['trials'], 'trial')}"
     lines = [ink(line, "bold") for line in wrap(head, columns)]
     for name, one in shown["variants"].items():
         most = (
@@ -69,7 +69,7 @@ def plan_text(shown: Mapping[str, Any], columns: int = 80, *, color: bool = Fals
             if one["worst_usd"] is None
             else f"at most {dollars(one['worst_usd'])} and one reply a trial"
         )
-        text = f"{clean_name(name)}: {one['trials']:,} trials, {most}{_expected(one, shown['law']['pilot'])}"
+        text = f"{clean_name(name)}: {times(one['trials'], 'trial')}, {most}{_expected(one, shown['law']['pilot'])}"
         lines += wrap(text, columns, "  ")
     if len(shown["variants"]) > 1:
         worst, expected = shown["worst_usd"], shown["expected_usd"]
@@ -114,8 +114,8 @@ def _power(shown: Mapping[str, Any], columns: int, ink: Ink) -> list[str]:
     source = "assumed" if law["pilot"] is None else f"from {clean_name(law['variant'])} in {clean_name(law['pilot'])}"
     lines = wrap(f"tasks: pass@1 {rate(law['mean'])}, spread {rate(law['spread'])}, pass^{aim['k']} {rate(law['pass_hat'])} ({source})", columns)  # fmt: skip
     lines += wrap(
-        f"a drop of {aim['drop']:g} in pass^{aim['k']} between two variants, two-sided test at 5%: how often these "
-        f"{shown['tasks']:,} tasks find it, and how many find it {percent(aim['power'])} of the time",
+        f"a drop of {aim['drop']:g} in pass^{aim['k']} between two variants, two-sided test at 5%: how often "
+        f"{times(shown['tasks'], 'task')} would find it, and how many find it {100 * aim['power']:g}% of the time",
         columns,
     )
     for kind in shown["sizes"][0]["power"]:

@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,14 +64,17 @@ COMMAND.switch("--json", help="print the run's summary as one JSON object on std
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is to be run: all that the files hold, what was chosen of it, and the trials that this makes."""
+    """What is to be run: all that the files hold, and what was chosen of it."""
 
     all_suites: tuple[Suite, ...]
     all_variants: tuple[Variant, ...]
     suites: tuple[Suite, ...]
     config: Config
-    trials: tuple[Trial, ...]
     seed: int
+
+    def trials(self) -> Iterator[Trial]:
+        """The trials that this makes, in their order."""
+        return schedule(self.suites, self.config.variants, self.seed)
 
 
 def run(values: Values) -> int:
@@ -115,13 +118,11 @@ def _plan(values: Values) -> Plan:
         trials=values.trials,
     )
     chosen, chosen_config = select(suites, config, choice)
-    trials = tuple(schedule(chosen, chosen_config.variants, values.seed))
     return Plan(
         all_suites=suites,
         all_variants=config.variants,
         suites=chosen,
         config=chosen_config,
-        trials=trials,
         seed=values.seed,
     )
 
@@ -191,10 +192,11 @@ def _going_on(old: Manifest, new: Manifest, folder: Path) -> str:
 def _execute(execution: Execution, plan: Plan, store: RunStore, view: str) -> Ended | None:
     """Play the trials; None where running ones had to be given up."""
     done = store.done()
-    counts = Counts(planned=len(plan.trials), clock=SystemClock())
-    counts.done = sum(trial.key.digest in done for trial in plan.trials)
+    keys = [trial.key.digest in done for trial in plan.trials()]
+    counts = Counts(planned=len(keys), clock=SystemClock())
+    counts.done = sum(keys)
     if counts.done:
-        tell(f"{counts.done} of {len(plan.trials)} trials are done already")
+        tell(f"{counts.done} of {len(keys)} trials are done already")
 
     def asked(name: str) -> None:
         """Let running trials end."""
@@ -205,7 +207,7 @@ def _execute(execution: Execution, plan: Plan, store: RunStore, view: str) -> En
         with ExitStack() as stack:
             stack.enter_context(interruptible(asked, GRACE))
             execution.told = stack.enter_context(progress(view, counts))
-            ended = execution.run(plan.trials)
+            ended = execution.run(plan.trials())
             store.flush()
             return ended
     except Abandoned:
@@ -236,11 +238,11 @@ def _described(plan: Plan, folder: Path) -> str:
     if (folder / "run.json").exists():
         with RunStore.open(folder, write=False) as store:
             done = store.done()
-    left = [trial for trial in plan.trials if trial.key.digest not in done]
-    counts = Counter(trial.key.variant for trial in left)
+    trials = [(trial.key.variant, trial.key.digest in done) for trial in plan.trials()]
+    counts = Counter(variant for variant, is_done in trials if not is_done)
     tasks = sum(len(suite.tasks) for suite in plan.suites)
     lines = [
-        f"{tasks} tasks under {len(plan.config.variants)} variants: {len(plan.trials)} trials, {len(left)} of them left"
+        f"{tasks} tasks under {len(plan.config.variants)} variants: {len(trials)} trials, {counts.total()} of them left"
     ]
     for variant in plan.config.variants:
         cap = variant.caps.usd

@@ -9,7 +9,8 @@ have fired; up to there the trial would have gone as it did, and nothing later i
 - a trial costs what it had cost at that checkpoint, the call that crossed the limit included;
 - a trial in error stays in error, a missing one missing.
 
-A reply that crosses a token or dollar cap would have been cut short, so what such a trial costs is an upper bound, by that reply at most.
+A reply that crosses a token or dollar cap would have been cut short, so what such a trial costs is an upper bound, by that reply at
+most. That a tighter cap on seconds also bounds how long a provider is waited for is left out: whether it is there is no deed of the agent.
 
 Invariant: nothing is guessed about looser caps. Where a trial was ended by a cap that the asked one would not have fired by then,
 how it would have gone on is unknown, and so is every value of its variant. The same holds for turns where the agent is told how many
@@ -18,10 +19,9 @@ are left, for it would have been told otherwise.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -30,9 +30,8 @@ from evalkit.core.plan import Caps, Variant
 from evalkit.measure.amounts import Spend, spend
 from evalkit.measure.arrays import Bools, Ints
 from evalkit.measure.courses import Courses, Flat
-from evalkit.measure.estimate import Estimate, estimate, read
-from evalkit.measure.metric import Shares
-from evalkit.measure.table import ERROR, FAILED, PASSED, VERDICTS, Table
+from evalkit.measure.estimate import Estimate, estimate
+from evalkit.measure.table import ERROR, FAILED, VERDICTS, Table
 from evalkit.measure.words import counted
 
 Meter = Literal["turns", "tokens", "seconds", "usd"]
@@ -41,9 +40,6 @@ METERS: tuple[Meter, ...] = get_args(Meter)
 """All meters, in the order in which the engine asks their caps."""
 
 _STOPS = tuple(f"cap:{meter}" for meter in METERS)
-
-LIMITS = 12
-"""Limits of a curve, at most, where nobody says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,27 +82,6 @@ class WhatIf:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """A variant at one limit: pass^k, the share of capped trials, dollars a trial; unknown where there is a `why`."""
-
-    limit: float
-    pass_hat: Estimate | None = None
-    cap_rate: float | None = None
-    usd: float | None = None
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapCurve:
-    """A variant over the limits of one cap, in ascending order."""
-
-    variant: str
-    meter: Meter
-    k: int
-    points: tuple[Point, ...]
-
-
 def cut(table: Table, courses: Courses, caps: Caps) -> Cut:
     """Find the first checkpoint of each trial at which one of `caps` fires; where several do at once, the first in `METERS` is named.
 
@@ -120,8 +95,13 @@ def capped(table: Table, courses: Courses, caps: Caps) -> Table:
 
     Trials whose own cap ended them first (`Cut.open`) stand as they are: ask `unknown` which variants have such trials.
     """
-    flat = courses.flat(table)
-    return _applied(table, flat, _cut(table, flat, caps))
+    return ended(table, courses.flat(table), caps)[1]
+
+
+def ended(table: Table, flat: Flat, caps: Caps) -> tuple[Cut, Table]:
+    """Find where caps fire and give the table with the trials ended there; for many questions on courses that were laid out once."""
+    found = _cut(table, flat, caps)
+    return found, _applied(table, flat, found)
 
 
 def unknown(table: Table, found: Cut, caps: Caps, variant: str, told: Collection[str] = ()) -> str:
@@ -147,9 +127,7 @@ def whatif(
     """
     if all(getattr(caps, meter) is None for meter in METERS):
         raise ConfigurationError.of("what if", "no cap is given", f"name one of {', '.join(METERS)}")
-    flat = courses.flat(table)
-    found = _cut(table, flat, caps)
-    tighter = _applied(table, flat, found)
+    found, tighter = ended(table, courses.flat(table), caps)
     answers = []
     for place, name in enumerate(table.variants):
         why = unknown(table, found, caps, name, told)
@@ -171,68 +149,9 @@ def whatif(
     return tuple(answers)
 
 
-def limits(table: Table, courses: Courses, meter: Meter, most: int = LIMITS) -> tuple[float, ...]:
-    """Choose limits of a cap between which a curve moves: quantiles of what passing trials had used at their end, rounded up.
-
-    Turns are whole numbers, all of them where there are few. Empty where no trial passed, or none used anything.
-    """
-    flat = courses.flat(table)
-    rows = np.flatnonzero((table.outcome == PASSED) & (flat.last >= 0))
-    ends = getattr(flat, meter)[flat.last[rows]]
-    ends = ends[ends > 0.0]
-    if ends.size == 0:
-        return ()
-    if meter == "turns":
-        low, high = int(ends.min()), int(ends.max())
-        step = max(1, math.ceil((high - low) / (most - 1)))
-        return tuple(float(limit) for limit in range(high, low - 1, -step))[::-1]
-    chosen = np.quantile(ends, np.linspace(0.0, 1.0, most), method="inverted_cdf")
-    return tuple(sorted({rounded_up(float(limit)) for limit in chosen}))
-
-
-def curve(
-    table: Table,
-    courses: Courses,
-    meter: Meter,
-    at: Sequence[float],
-    *,
-    k: int | None = None,
-    told: Collection[str] = (),
-    confidence: float = 0.95,
-) -> tuple[CapCurve, ...]:
-    """Follow each variant over limits of one cap; without `k` it is the deepest that every task has trials for. `told` as in `whatif`."""
-    planned = table.planned[table.planned > 0]
-    deep = k if k is not None else int(planned.min()) if planned.size else 1
-    flat = courses.flat(table)
-    points: dict[str, list[Point]] = {name: [] for name in table.variants}
-    for limit in at:
-        caps = one_cap(meter, limit)
-        found = _cut(table, flat, caps)
-        tighter = _applied(table, flat, found)
-        for name in table.variants:
-            why = unknown(table, found, caps, name, told)
-            if why:
-                points[name].append(Point(limit=limit, why=why))
-            else:
-                points[name].append(point(tighter, name, deep, limit=limit, confidence=confidence))
-    return tuple(CapCurve(variant=name, meter=meter, k=deep, points=tuple(row)) for name, row in points.items())
-
-
 def warned(variants: Iterable[Variant]) -> tuple[str, ...]:
     """Name the variants whose agents are told how many turns are left."""
     return tuple(variant.name for variant in variants if variant.wrap_up is not None)
-
-
-def one_cap(meter: str, limit: float) -> Caps:
-    """Give a cap on one meter alone; `turns` and `tokens` are whole numbers."""
-    whole: dict[str, Any] = {meter: int(limit) if meter in ("turns", "tokens") else float(limit)}
-    return Caps(**whole)
-
-
-def rounded_up(value: float, digits: int = 3) -> float:
-    """Round a number above 0 up to so many digits."""
-    step = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
-    return float(f"{math.ceil(value / step * (1.0 - 1e-12)) * step:.12g}")
 
 
 def _cut(table: Table, flat: Flat, caps: Caps) -> Cut:
@@ -289,18 +208,4 @@ def _side(table: Table, variant: str, confidence: float) -> Side:
         cap_rate=estimate(table, "cap_rate(any)", variant, confidence=confidence),
         spent=spend(table, variant),
         reliable=estimate(table, "usd_per_reliable_success", variant),
-    )
-
-
-def point(table: Table, variant: str, k: int, *, limit: float = math.inf, confidence: float = 0.95) -> Point:
-    """Read one point of a curve off a table; that of a run itself is beyond all limits."""
-    shares = read(table, "cap_rate(any)", variant).found
-    cap_rate = None
-    if isinstance(shares, Shares) and shares.trials.size and not shares.open.any():
-        cap_rate = float(shares.values.mean())
-    return Point(
-        limit=limit,
-        pass_hat=estimate(table, f"pass^{k}", variant, confidence=confidence),
-        cap_rate=cap_rate,
-        usd=spend(table, variant).per_trial,
     )

@@ -89,7 +89,7 @@ def build(family: str, spec: Spec) -> Any:
     return _built(family, spec.kind, json.dumps([spec.options], sort_keys=True))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def _built(family: str, kind: str, options: str) -> Any:
     """Validate and make a part."""
     try:

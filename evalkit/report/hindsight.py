@@ -11,7 +11,8 @@ from typing import Any
 
 from evalkit.core.plan import TrialKey, Variant
 from evalkit.core.record import TrialRecord
-from evalkit.measure.counterfactual import METERS, CapCurve, Meter, Point, curve, limits, point, warned
+from evalkit.measure.cap_curve import CapCurve, Point, curve, limits, point
+from evalkit.measure.counterfactual import METERS, Meter, warned
 from evalkit.measure.courses import Courses
 from evalkit.measure.divergence import Cluster, Divergences, clusters
 from evalkit.measure.estimate import Estimate

@@ -6,12 +6,12 @@ failed is never played again; only one that our own world broke is, up to a fixe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from evalkit.core.errors import StoreError
-from evalkit.core.plan import Trial
+from evalkit.core.plan import Trial, TrialKey
 from evalkit.core.protocols import Backend, Play, Store
 from evalkit.core.record import TrialRecord
 
@@ -60,22 +60,29 @@ class Execution:
     brake: Brake = field(default_factory=Brake)
     played: int = 0
     errors_in_a_row: int = 0
+    in_flight: dict[TrialKey, Trial] = field(default_factory=dict)
 
-    def run(self, trials: Sequence[Trial]) -> Ended:
-        """Play all trials that are not done; errored ones again after the others, so that an outage may heal meanwhile."""
+    def run(self, trials: Iterable[Trial]) -> Ended:
+        """Play all trials that are not done; errored ones again after the others, so that an outage may heal meanwhile.
+
+        `trials` are drawn one at a time, so a plan of any length costs no memory.
+        """
         done = self.store.done()
-        pending = [trial for trial in trials if trial.key.digest not in done]
-        while pending and self.brake.reason is None:
-            waiting = {trial.key: trial for trial in pending}
-            pending = []
-            for record in self.backend.map(self.play, self._feed(list(waiting.values()))):
+        pending: Iterable[Trial] = (trial for trial in trials if trial.key.digest not in done)
+        while self.brake.reason is None:
+            errored: list[Trial] = []
+            for record in self.backend.map(self.play, self._feed(pending)):
+                trial = self.in_flight.pop(record.key)
                 self._keep(record)
                 if record.outcome == "error" and record.attempt < self.attempts:
-                    pending.append(replace(waiting[record.key], attempt=record.attempt + 1))
+                    errored.append(replace(trial, attempt=record.attempt + 1))
+            if not errored:
+                break
+            pending = errored
         reason = self.brake.reason or "complete"
         return Ended(reason=reason, detail=self.brake.detail, played=self.played)
 
-    def _feed(self, trials: Sequence[Trial]) -> Iterator[Trial]:
+    def _feed(self, trials: Iterable[Trial]) -> Iterator[Trial]:
         """Hand out trials until the brake is pulled; each start is noted first, so that the spend of a killed one is known of."""
         for trial in trials:
             if self.brake.reason is not None:
@@ -85,6 +92,7 @@ class Execution:
             except StoreError as error:
                 self.brake.pull("store", str(error))
                 return
+            self.in_flight[trial.key] = trial
             yield trial
 
     def _keep(self, record: TrialRecord) -> None:

@@ -19,7 +19,8 @@ from evalkit.core.record import Stop, TrialRecord
 from evalkit.engine.contain import contain, explain
 from evalkit.engine.trial import play_trial, unplayable
 
-BUILT = 4096
+BUILT = 256
+"""Parts that are kept; a task's trials come together, so few are enough."""
 _built: dict[tuple[str, str], Parts] = {}
 _lock = Lock()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evalkit.core.message import JSON
-from evalkit.core.plan import Caps, Spec, Task, Trial, Variant, trial_key
+from evalkit.core.plan import Caps, Retries, Spec, Task, Trial, Variant, trial_key
 from evalkit.core.record import Acted, TrialRecord
 from evalkit.engine.ground import TrialGround
 from evalkit.engine.toolbox import toolbox
@@ -22,7 +22,9 @@ ROOT = Path(__file__).parent.parent.parent
 SUITES = sorted((ROOT / "suites").glob("*.yaml"))
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 TASKS = {f"{task.suite}/{task.id}": task for path in SUITES for task in load_suite(path).tasks}
-FLAWLESS = Variant(name="flawless", provider=Spec(kind="simulated"), caps=Caps(turns=30))
+FLAWLESS = Variant(
+    name="flawless", provider=Spec(kind="simulated"), caps=Caps(turns=30), retries=Retries(base=0.001, longest=0.001)
+)
 
 COMMAND = "run_command"
 
@@ -149,21 +151,18 @@ def test_a_trial_played_again_goes_the_same_way(task: Task) -> None:
 @pytest.mark.parametrize("path", SUITES, ids=lambda path: path.stem)
 def test_every_suite_runs_as_it_is(path: Path) -> None:
     suites, config = load([path], [])
-    assert config.baseline == "react"
-    assert {variant.name for variant in config.variants} == {
-        "react",
-        "react-window",
-        "react-tight-caps",
-        "react-generic-errors",
-    }
+    assert config.baseline in {variant.name for variant in config.variants}
+    assert len(config.variants) >= 3
     assert len({str(variant.provider) for variant in config.variants}) == 1
     assert path.read_text().startswith("# yaml-language-server: $schema=")
     assert all(task.simulate for suite in suites for task in suite.tasks)
 
 
 def test_one_name_is_one_design_in_all_shipped_configs() -> None:
-    _, config = load(SUITES[:1], [path for path in CONFIGS if path.stem != "live"])
-    assert len(config.variants) == 4
+    found = [variant for path in CONFIGS if path.stem != "live" for variant in load(SUITES[:1], [path])[1].variants]
+    for variant in found:
+        assert all(replace(variant, source="") == replace(one, source="") for one in found if one.name == variant.name)
+    assert len({variant.digest for variant in found}) == len({variant.name for variant in found})
 
 
 def test_the_live_config_holds_the_same_designs_on_a_real_model_with_a_dollar_cap() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -14,30 +14,19 @@ from measure_traces import Call, a_key, a_trial, acted, asked, read, turns_cap
 
 from evalkit.core.clock import ManualClock
 from evalkit.core.errors import ConfigurationError, RunInvalid
-from evalkit.core.message import JSON, Price, ToolSpec, Usage
+from evalkit.core.message import JSON, Price, Reply, Request, ToolSpec, Usage
 from evalkit.core.plan import Caps, Retries, Spec, Task, Trial, Variant, WrapUp, trial_key
 from evalkit.core.protocols import CheckResult, Evidence, Parts
-from evalkit.core.record import Stop, Tally, TrialRecord
+from evalkit.core.record import Attempt, CapFired, Stop, Tally, TrialRecord
 from evalkit.engine.trial import play_trial
-from evalkit.measure.counterfactual import (
-    METERS,
-    capped,
-    curve,
-    cut,
-    limits,
-    one_cap,
-    point,
-    rounded_up,
-    unknown,
-    warned,
-    whatif,
-)
+from evalkit.measure.cap_curve import curve, limits, one_cap, point, rounded_up
+from evalkit.measure.counterfactual import METERS, capped, cut, unknown, warned, whatif
 from evalkit.measure.courses import Courses
 from evalkit.measure.table import OUTCOMES, Table
 from evalkit.parts.context.full import Full
 from evalkit.parts.environments.bare import Bare
 from evalkit.parts.loops.react import React
-from evalkit.parts.providers.scripted import Line, Scripted
+from evalkit.parts.providers.scripted import Line, Scripted, ScriptedProvider
 
 CALL: Call = ("look", {}, "seen", None)
 LOOSE = Caps(turns=10**6, tokens=10**9, seconds=10.0**6, usd=10.0**6)
@@ -47,8 +36,11 @@ PRICE = Price(input=1000.0, output=2000.0)
 TASK = Task(suite="s", id="t", prompt="look", graders=(Spec(kind="equals"),))
 
 
+@dataclass(frozen=True, slots=True)
 class Look:
-    """A tool that shows the same thing each time; it says that it writes, so that calls come one after the other."""
+    """A tool that shows the same thing each time, in 0.7 s; it says that it writes, so that calls come one after the other."""
+
+    clock: ManualClock
 
     def spec(self, base: object) -> ToolSpec:
         """Describe it."""
@@ -56,7 +48,29 @@ class Look:
 
     def use(self, arguments: Mapping[str, JSON], world: object, base: object) -> str:
         """Look."""
+        self.clock.sleep(0.7)
         return "seen"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slow(Scripted):
+    """A scripted model that thinks for 0.5 s."""
+
+    clock: ManualClock
+
+    def open(self, trial: Trial) -> ScriptedProvider:
+        """Start the script anew."""
+        return Thinking(self)
+
+
+class Thinking(ScriptedProvider):
+    """Thinks before it answers."""
+
+    def complete(self, request: Request) -> Reply:
+        """Think, then answer."""
+        if isinstance(self.part, Slow):
+            self.part.clock.sleep(0.5)
+        return ScriptedProvider.complete(self, request)
 
 
 class Content:
@@ -89,27 +103,27 @@ tight = st.builds(
     Caps,
     turns=st.sampled_from([LOOSE.turns, 1, 2, 3, 4, 6]),
     tokens=st.sampled_from([LOOSE.tokens, 20, 60, 100, 160]),
-    seconds=st.sampled_from([LOOSE.seconds, 5.0, 9.5, 20.25, 30.0, 47.5]),
+    seconds=st.sampled_from([LOOSE.seconds, 0.4, 1.0, 1.9, 2.45, 4.0, 7.1]),
     usd=st.sampled_from([LOOSE.usd, 0.02, 0.06, 0.11]),
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(script=lines, caps=tight)
 def test_a_tighter_cap_read_off_a_trace_is_the_cap_itself(script: list[Line], caps: Caps) -> None:
     def played(limit: Caps) -> TrialRecord:
-        retries = Retries(model=9, base=0.5)
+        clock, retries = ManualClock(), Retries(model=9, base=0.001, longest=0.01)
         variant = Variant(name="v", provider=Spec(kind="scripted"), caps=limit, retries=retries)
         key = trial_key(TASK, TASK.digest, variant, variant.digest, 1)
         parts = Parts(
             loop=React(),
-            provider=Scripted(script=(*script, Line(text="done")), usd_price=PRICE),
+            provider=Slow(script=(*script, Line(text="done")), usd_price=PRICE, clock=clock),
             policies=lambda _: (("full", Full()),),
             environment=Bare(),
-            tools=(Look(),),
+            tools=(Look(clock),),
             graders=(Content(),),
         )
-        return play_trial(Trial(key=key, task=TASK, variant=variant, seed=7), parts, ManualClock(step=0.25))
+        return play_trial(Trial(key=key, task=TASK, variant=variant, seed=7), parts, clock)
 
     free, bound = played(LOOSE), played(caps)
     table, courses = read([free])
@@ -142,7 +156,7 @@ def test_of_several_caps_the_first_to_fire_is_named() -> None:
 
 def test_calls_aside_and_delegated_ones_cost_but_are_no_turns() -> None:
     aside = asked(1, 1.7, purpose="reflect")
-    handed = replace(asked(1, 1.8), agent="scout#1")
+    handed = asked(7, 1.8, agent="scout#1")
     record = a_trial([CALL] * 2)
     events = (*record.events[:2], aside, handed, acted(1, CALL, 1.85, agent="scout#1"), *record.events[2:])
     tally = replace(record.tally, calls=5, input_tokens=500, usd=0.05)
@@ -150,6 +164,28 @@ def test_calls_aside_and_delegated_ones_cost_but_are_no_turns() -> None:
     assert row_of(capped(table, courses, Caps(turns=3)))[0] == "passed"
     assert row_of(capped(table, courses, Caps(turns=1))) == ("failed", "cap:turns", 1, 300, 0.03)
     assert row_of(capped(table, courses, Caps(tokens=300)))[1:4] == ("cap:tokens", 1, 300)
+
+
+def test_waiting_for_a_provider_is_no_working_time() -> None:
+    record = a_trial([CALL] * 2)
+    first = asked(1, 1.0, seconds=60.5, attempts=(Attempt(error="busy", status=429, waited=60.0),))
+    later = tuple(replace(event, at=event.at + 60.0) for event in record.events[1:])
+    waited = replace(record, events=(first, *later), tally=replace(record.tally, waited=60.0))
+    for one in (record, waited):
+        table, courses = read([one])
+        assert row_of(capped(table, courses, Caps(seconds=2.6)))[0] == "passed"
+        assert row_of(capped(table, courses, Caps(seconds=2.4)))[:2] == ("failed", "cap:seconds")
+        assert courses.flat(table).seconds.tolist() == pytest.approx([0.0, 0.5, 0.6, 1.0, 1.5, 1.6, 2.0, 2.5])
+
+
+def test_a_trial_that_is_ended_between_its_last_tool_calls_is_moved() -> None:
+    stop = Stop(reason="cap:seconds", cap=CapFired(meter="seconds", limit=1.9, value=2.0, turn=1))
+    record = a_trial([CALL], outcome="failed", stop=stop)
+    events = (*record.events[:2], acted(1, CALL, 1.9), acted(1, CALL, 2.9), *record.events[2:])
+    halted = replace(record, events=events, tally=replace(record.tally, seconds=2.0))
+    table, courses = read([halted])
+    assert cut(table, courses, Caps(seconds=0.7)).moved.tolist() == [True]
+    assert cut(table, courses, Caps(seconds=1.9)).moved.tolist() == [False]
 
 
 def test_errors_and_missing_trials_stay_what_they_are() -> None:

@@ -43,7 +43,6 @@ FLAGS = (
     "--proxy-server=http://none.invalid:1",
     "--proxy-bypass-list=<-loopback>",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--disable-lcd-text",
     "--font-render-hinting=none",
 )
@@ -53,41 +52,27 @@ POLICY = "sandbox allow-scripts allow-same-origin; default-src 'self' data: blob
 """A page may run scripts, and may not open windows or dialogs, load down, or send forms."""
 
 
-def main(words: list[str]) -> int:
-    """Make the picture; give an exit status. Does not come back where the browser was started: the process ends with it."""
+def main(words: list[str]) -> None:
+    """Make the picture. Ends the process with `AT_FAULT` where the page cannot be pictured, with 1 where nothing can."""
     if not 5 <= len(words) <= 7:
-        sys.stderr.write((__doc__ or "").split("\n")[2].strip() + "\n")
-        return 2
+        raise SystemExit((__doc__ or "").split("\n")[2].strip())
     folder, page, width, height, picture = words[:5]
     seconds = float(words[5]) if len(words) > 5 else 20.0
     browser = words[6] if len(words) > 6 else find_browser()
     if browser is None:
-        sys.stderr.write(f"there is no {', '.join(BROWSERS)} on the path\n")
-        return 1
+        raise SystemExit(f"none of {', '.join(BROWSERS)} is on the path")
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    with sync_playwright() as running:
-        context = _context(start(running, browser), int(width), int(height))
-        made = _picture(context, Path(folder).resolve(), page, seconds * 1000)
-        status = _keep(made, Path(picture)) if isinstance(made, bytes) else _report(made)
-        os._exit(status)  # without waiting for a browser that a page may hold up: it ends when this process is gone
-
-
-def _keep(made: bytes, picture: Path) -> int:
-    """Write the picture."""
     try:
-        picture.write_bytes(made)
-    except OSError as error:
-        sys.stderr.write(f"{picture} cannot be written: {error}\n")
-        sys.stderr.flush()
-        return 1
-    return 0
-
-
-def _report(fault: str) -> int:
-    """Say what is wrong with the page."""
-    sys.stdout.write(f"{fault}\n")
-    sys.stdout.flush()
-    return AT_FAULT
+        with sync_playwright() as running:
+            context = _context(start(running, browser), int(width), int(height))
+            made = _picture(context, Path(folder).resolve(), page, seconds * 1000)
+            if isinstance(made, str):
+                sys.stdout.write(f"{made}\n")
+                sys.stdout.flush()
+                os._exit(AT_FAULT)  # at once: closing waits for a page that may never give way
+        Path(picture).write_bytes(made)
+    except (Error, OSError) as error:
+        raise SystemExit(f"no picture was made: {error}") from None
 
 
 def find_browser() -> str | None:
@@ -167,4 +152,4 @@ def _file(folder: Path, path: str) -> bytes | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -172,7 +172,7 @@ def _job(folder: Path, job: _Job) -> _Job:
             suite=text_of(found.get("dataset_name"), 200) or None,
             variant=" ".join(one for one in names if one) or None,
             trials=count_of(found.get("n_attempts")) or None,
-            tasks=tuple(one for one in ids if isinstance(one, str) and one) or None if isinstance(ids, list) else None,
+            tasks=tuple(filter(None, map(text_of, ids))) or None if isinstance(ids, list) else None,
         )
     return job
 

@@ -178,7 +178,7 @@ def _solution(task: Task) -> Solution:
     return _read_solution(json.dumps(task.simulate), f"{task.suite}/{task.id}")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def _read_solution(block: str, where: str) -> Solution:
     """Read a `simulate:` block from its JSON; a solution is never changed."""
     return Solution.of(read(json.loads(block), where))

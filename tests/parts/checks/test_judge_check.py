@@ -118,7 +118,9 @@ def test_the_model_is_told_prompt_answer_rubric_and_how_to_reply(court: Court) -
     court(PASS, max_tokens=300)
     ((text, max_tokens),) = court.asked
     assert max_tokens == 300
-    assert re.search(r"^(\w{20}) BEGIN REQUEST\np\n\1 END REQUEST\n\n\1 BEGIN ANSWER\nBlue\.\n\1 END ANSWER$", text, re.M)
+    assert re.search(
+        r"^(\w{20}) BEGIN REQUEST\np\n\1 END REQUEST\n\n\1 BEGIN ANSWER\nBlue\.\n\1 END ANSWER$", text, re.MULTILINE
+    )
     assert f"Rubric:\n{RUBRIC}\n" in text
     assert text.index("END ANSWER") < text.index("Rubric:") < text.index('"verdict"')
 
@@ -137,7 +139,7 @@ def fenced(text: str) -> str:
     mark = re.search(r"a line `(\w+) BEGIN", text)
     assert mark is not None
     assert text.count(f"\n{mark[1]} BEGIN ANSWER\n") == 1
-    return text.split(f"\n{mark[1]} BEGIN ANSWER\n")[1].split(f"\n{mark[1]} END ANSWER")[0]
+    return text.split(f"\n{mark[1]} BEGIN ANSWER\n")[1].split(f"\n{mark[1]} END ANSWER", maxsplit=1)[0]
 
 
 def test_an_answer_cannot_end_its_own_fence_nor_guess_the_next_mark(court: Court) -> None:
@@ -229,9 +231,7 @@ def test_as_a_grader_that_cannot_tell_it_makes_an_error(play: Play) -> None:
 
 def test_on_the_ladder_it_comes_last_and_its_reason_goes_back(play: Play, make_trial: Callable[..., Any]) -> None:
     rungs = (Judge(rubric=RUBRIC), Number(equals=42))
-    trial = make_trial(
-        {"checks": (Spec(kind="judge"), Spec(kind="number"))}, {"verify": Verify(self_correct=2)}
-    )
+    trial = make_trial({"checks": (Spec(kind="judge"), Spec(kind="number"))}, {"verify": Verify(self_correct=2)})
     script = (Line(text="41"), Line(text="42"), says("fail", "no colour"), Line(text="Blue 42"), PASS)
     record = play(*script, trial=trial, checks=rungs)
     rung = [(one.kind, one.verdict) for one in record.events if isinstance(one, Checked) and one.stage == "ladder"]

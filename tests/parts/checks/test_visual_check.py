@@ -85,50 +85,41 @@ def test_one_that_does_not_fails_and_says_how_much_and_where(ask: Ask) -> None:
     assert ask(pages, page="sub dir/index.html", reference="box.png", tolerance=0.00625).verdict == "pass"
 
 
+MODULES = """<script type=module src=a.mjs></script><img src=none.png><script src=none.js></script><link rel=stylesheet href=//cdn.invalid/a.css>"""
+MOVING = """<style>@keyframes fade { to { opacity: 0 } } p { height: 90px; background: red; animation: fade 1s 9s forwards }</style><p>"""
+WINDOWS = """<script>alert(1); confirm(2); prompt(3); print(); if (![..."0123456789"].some(() => open('/'))) { LAST }</script>"""
+MEMORY = """<script>const kept = []; try { while (kept.length < 12) kept.push(new ArrayBuffer(1e9)) } catch { LAST }</script>"""
+PAGES = {
+    "modules, and files that are missing": {
+        "index.html": MODULES,
+        "a.mjs": f"import {{ go }} from './b.mjs'; if (go) {{ {TURN_GREEN} }}",
+        "b.mjs": "export const go = true",
+    },
+    "an animation on 100,000 pixels": {"index.html": f"{GREEN}<div style='height:100000px;width:100000px'>{MOVING}"},
+    "dialogs and windows": {"index.html": WINDOWS.replace("LAST", TURN_GREEN)},
+    "twelve gigabytes": {"index.html": MEMORY.replace("LAST", TURN_GREEN)},
+}
+
+
 @pytest.mark.browser
 @needs_browser
-@pytest.mark.parametrize(
-    "files",
-    [
-        {"index.html": f"<script>{TURN_GREEN}</script>"},
-        {
-            "index.html": "<script type=module src=a.mjs></script>",
-            "a.mjs": f"import {{ go }} from './b.mjs'; if (go) {{ {TURN_GREEN} }}",
-            "b.mjs": "export const go = true",
-        },
-        {
-            "index.html": f"{GREEN}<style>@keyframes a {{ to {{ opacity: 0 }} }} p {{ height: 90px; background: red; animation: a 1s 9s forwards }}</style><p>"
-        },
-        {
-            "index.html": f"<body style='margin:0'><script>alert(1); confirm(2); prompt(3); print(); {TURN_GREEN}</script>"
-        },
-        {"index.html": f"{GREEN}<div style='height:100000px;width:100000px'></div>"},
-        {
-            "index.html": f"{GREEN}<img src=none.png style='display:none'><script src=none.js></script><link rel=stylesheet href=//cdn.invalid/a.css>"
-        },
-        {
-            "index.html": f"<script>const kept = []; try {{ while (kept.length < 12) kept.push(new ArrayBuffer(1e9)) }} catch {{ {TURN_GREEN} }}</script>"
-        },
-    ],
-    ids=["script", "module", "animation", "dialogs", "100,000 pixels", "files that are missing", "twelve gigabytes"],
-)
+@pytest.mark.parametrize("files", PAGES.values(), ids=PAGES)
 def test_a_page_may_do_this_and_the_picture_is_made(ask: Ask, files: dict[str, str]) -> None:
     result = ask(files)
     assert result.verdict == "pass", result.reason
 
 
+ENDLESS = {
+    "a script": "for (;;);",
+    "a script later on": "addEventListener('load', () => setTimeout(() => { for (;;); }))",
+    "frames": "for (;;) document.body.append(document.createElement('iframe'))",
+    "loading": "const more = () => { const it = new Image(); it.onerror = more; it.src = 'x' + Math.random() }; more()",
+}
+
+
 @pytest.mark.browser
 @needs_browser
-@pytest.mark.parametrize(
-    "script",
-    [
-        "for (;;);",
-        "addEventListener('load', () => setTimeout(() => { for (;;); }))",
-        "for (;;) document.body.append(document.createElement('iframe'));",
-        "const more = () => { const it = document.createElement('img'); it.onerror = more; it.src = 'x' + Math.random(); document.body.append(it) }; more()",
-    ],
-    ids=["endless script", "endless script later", "endless frames", "endless loading"],
-)
+@pytest.mark.parametrize("script", ENDLESS.values(), ids=ENDLESS)
 def test_a_page_that_does_not_come_to_rest_fails(ask: Ask, script: str) -> None:
     result = ask({"index.html": f"{GREEN}<script>{script}</script>"}, timeout="2s")
     assert result.verdict == "fail"
