@@ -26,6 +26,7 @@ from evalkit.core.message import JSON
 from evalkit.core.plan import Retries, Spec, Suite, Task, TrialKey, Variant
 from evalkit.core.record import Nature, Tally, TrialRecord
 from evalkit.parts.importers._rows import Imported, plainly
+from evalkit.report.numbers import times
 
 PROMPT = "(imported)"
 
@@ -50,7 +51,7 @@ def adopt(survey: Survey) -> Adopted:
     if not survey.outcomes["passed"] + survey.outcomes["failed"]:
         first = plainly(next(iter(survey.broke), ""))
         mend = "--errors fail counts errors as failures"
-        raise RunInvalid(f"all {survey.count:,} trials are errors, so nothing was measured: {first} ({mend})")
+        raise RunInvalid(f"no trial passed or failed, {times(survey.count, 'trial')} broke: {first} ({mend})")
     split = split_tasks(survey)
     cells = cells_of(survey, split)
     check_doubles(cells, survey)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import CODES, applicable
 from evalkit.cli.exits import Exit
 from evalkit.cli.options import Command, Values, share
@@ -24,6 +25,8 @@ COMMAND.option("--rule", help="how a bound is held", choices=("lower", "point", 
 COMMAND.option("--on-inconclusive", help="what an inconclusive verdict counts as", choices=("fail", "warn", "pass"))
 COMMAND.option("--max-error-rate", help="share of trials that may lack a result", convert=share, default=MAX_ERROR_RATE)
 COMMAND.option("--confidence", help="confidence of each bound by itself", convert=share, default=0.95)
+COMMAND.option("--junit", help="write a JUnit file here, a testcase per task and variant and one per rule")
+COMMAND.switch("--github", help="write a step summary, outputs and annotations for a GitHub workflow")
 COMMAND.switch("--per-task", help="hold each rule for every task by itself")
 COMMAND.switch("--no-color", help="plain text")
 COMMAND.switch("--json", help="one JSON object on stdout")
@@ -33,6 +36,7 @@ def run(values: Values) -> int:
     """Judge, say why, and give the verdict as the exit code."""
     if not 0.5 <= values.confidence < 1.0:
         raise ConfigurationError.of("--confidence", f"{values.confidence} is no confidence", "write 0.95")
+    ready(values.junit, github=values.github)
     found = open_run(values.run)
     with found.store:
         rules: list[Gate | str] = [*_texts(values.min, ">="), *_texts(values.max, "<=")]
@@ -50,12 +54,14 @@ def run(values: Values) -> int:
             confidence=values.confidence,
             max_error_rate=values.max_error_rate,
         )
-    code = _code(CODES[verdict.verdict], values.on_inconclusive)
-    shown = gate_json(verdict, int(code))
-    if values.json:
-        say_json(shown)
-    else:
-        say(gate_text(shown, width(), color=colours(no_color=values.no_color)))
+        code = _code(CODES[verdict.verdict], values.on_inconclusive)
+        shown = gate_json(verdict, int(code))
+        with quiet(github=values.github, as_json=values.json):
+            if values.json:
+                say_json(shown)
+            else:
+                say(gate_text(shown, width(), color=colours(no_color=values.no_color)))
+        tell_ci(found, shown, junit_path=values.junit, github=values.github, as_json=values.json)
     return code
 
 

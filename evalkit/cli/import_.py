@@ -136,7 +136,7 @@ def run(values: Values) -> int:
 
 def _sources(values: Values) -> tuple[Source, ...]:
     """The files with their importers; raises `ConfigurationError` for all that cannot be imported as asked."""
-    paths = [Path(one) for one in values.files]
+    paths = [Path(one) if Path(one).name else Path(one).resolve() for one in values.files]
     if values.name and len(values.name) != len(paths):
         what = f"{len(values.name)} names for {len(paths)} files"
         raise ConfigurationError.of("--name", what, "give one for each file, in their order")

@@ -19,12 +19,20 @@ COMMANDS = {
     "run": "run suites under loop variants, n trials a task, and show pass^k",
     "show": "show a run, a task, a trial's trace, or the variants of a config",
     "report": "write the HTML report of a run",
-    "compare": "compare the variants of a run with its baseline, or two runs",
+    "compare": "compare the variants of a run with its baseline",
     "gate": "judge a run by rules such as 'pass^8>=0.7', for CI",
+    "plan": "say what a run would cost and what it could show, before it is made",
+    "whatif": "what a run would have been under tighter caps",
+    "import": "take in results of other harnesses, to show, compare and gate them",
+    "export": "write a run as CSV, JSON lines or Parquet, and its figures",
     "validate": "check suites and configs without running anything",
     "schema": "write the JSON Schema of suites or configs, for editors",
     "serve-sim": "serve the simulated model behind a Messages API on loopback",
 }
+
+
+MODULES = {"serve-sim": "serve_sim", "import": "import_"}
+"""Modules of commands whose name no module can have."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -59,7 +67,7 @@ def usage() -> str:
 
 def _guarded(name: str, words: Sequence[str]) -> int:
     """Import and run one command; mistakes become messages."""
-    command = import_module(f"evalkit.cli.{name.replace('-', '_')}")
+    command = import_module(f"evalkit.cli.{MODULES.get(name, name)}")
     try:
         values = command.COMMAND.parse(words)
         if values.print_config:

@@ -13,6 +13,7 @@ from evalkit.cli.output import colours, say, say_json, width
 from evalkit.cli.reading import open_run
 from evalkit.core.errors import ConfigurationError
 from evalkit.load import load
+from evalkit.measure.paired import FEWEST_DIFFERING
 from evalkit.report.clean import clean_name
 from evalkit.report.layout import Cell, Column, Ink, table, wrap
 from evalkit.report.numbers import UNDEFINED, count, dollars, percent, rate, times
@@ -118,6 +119,10 @@ def _power(shown: Mapping[str, Any], columns: int, ink: Ink) -> list[str]:
         f"{times(shown['tasks'], 'task')} would find it, and how many find it {100 * aim['power']:g}% of the time",
         columns,
     )
+    if shown["tasks"] < FEWEST_DIFFERING:
+        lines += wrap(
+            f"with fewer than {FEWEST_DIFFERING} tasks no paired test can reach 5%: take `found` for nothing", columns
+        )
     for kind in shown["sizes"][0]["power"]:
         header = [Column(header="n"), Column(header="trials"), Column(header="found"), Column(header="tasks needed")]
         header.append(Column(header="±pass^k"))

@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalkit import parts
-from evalkit.cli.conclude import conclude
+from evalkit.cli.ci import quiet, ready, tell_ci
+from evalkit.cli.conclude import conclude, judged, own_gate
 from evalkit.cli.exits import Exit
 from evalkit.cli.interrupt import Abandoned, interruptible
 from evalkit.cli.options import Command, Values, positive, whole
 from evalkit.cli.output import say, tell
 from evalkit.cli.progress import KINDS, Counts, progress
+from evalkit.cli.reading import numbers
 from evalkit.core.clock import SystemClock
 from evalkit.core.errors import ConfigurationError, Problem
 from evalkit.core.plan import Config, Suite, Trial, Variant
@@ -57,6 +59,8 @@ COMMAND.option("--progress", help="how progress is shown on stderr", choices=KIN
 COMMAND.switch("--new", help="begin a new run even where one of the same suites and variants is there")
 COMMAND.switch("--dry-run", help="say what would be run and what it may cost, and end")
 COMMAND.switch("--gate", help="end with the exit code of the gates")
+COMMAND.option("--junit", help="write a JUnit file here, a testcase per task and variant and one per gate rule")
+COMMAND.switch("--github", help="write a step summary, outputs and annotations for a GitHub workflow")
 COMMAND.switch("--no-report", help="write no report.html")
 COMMAND.switch("--no-color", help="plain text")
 COMMAND.switch("--json", help="print the run's summary as one JSON object on stdout")
@@ -84,6 +88,7 @@ def run(values: Values) -> int:
         say(_described(plan, _folder(values, plan)[0]))
         return Exit.OK
     _check_ready(plan.config.variants)
+    ready(values.junit, github=values.github)
     workers = backend(values.backend, values.jobs)
     command = shlex.join(["evalkit", "run", *(sys.argv[2:] if sys.argv[1:2] == ["run"] else values.suites)])
     with _open(values, plan, command) as store:
@@ -216,9 +221,15 @@ def _execute(execution: Execution, plan: Plan, store: RunStore, view: str) -> En
 
 def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
     """Show what was measured and say how the run ended."""
-    code = conclude(
-        store, report=not values.no_report, as_json=values.json, no_color=values.no_color, judge=values.gate
-    )
+    with quiet(github=values.github, as_json=values.json):
+        code = conclude(
+            store, report=not values.no_report, as_json=values.json, no_color=values.no_color, judge=values.gate
+        )
+    if values.junit or values.github:
+        found = numbers(store)
+        verdict = own_gate(found)
+        shown = None if verdict is None else judged(verdict)
+        tell_ci(found, shown, junit_path=values.junit, github=values.github, as_json=values.json)
     if ended.reason == "complete":
         return code
     reasons = {

@@ -225,7 +225,7 @@ def names(source: Source, item: Imported | Header, choices: Choices) -> tuple[st
     """The suite and the variant of an item: as the file names them, else as the person does, else by format and file."""
     suite = choices.suite or item.suite or (IMPORTED if source.kind in PLAIN else source.kind)
     stem = source.path.name.removesuffix(".gz")
-    stem = stem[: stem.rfind(".")] if "." in stem[1:] else stem
+    stem = stem[: stem.rfind(".")] if "." in stem[1:] and not source.path.is_dir() else stem
     return suite, source.name or item.variant or stem.encode("utf-8", "backslashreplace").decode() or source.kind
 
 

@@ -22,6 +22,9 @@ from evalkit.measure.table import Table
 DRAWS = 4_000
 """Runs that are made up; the mean of their luck is then known to about a hundredth of a standard error."""
 
+DRAWN_TASKS = 200
+"""Up to so many tasks each is drawn; the mean of more is normal for all that can be seen, and is drawn as one number."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Winner:
@@ -78,19 +81,22 @@ def luck(trials: Ints, hits: Ints, k: int, *, seed: int = 0, draws: int = DRAWS)
 
 
 def _noises(n: Ints, together: Ints, passed: Ints, k: int, generator: np.random.Generator, draws: int) -> Floats:
-    """Draw how far a variant's mean pass^k is from the truth, shape (draws,); tasks with one law are drawn together."""
+    """Draw how far a variant's mean pass^k is from the truth, shape (draws,); tasks of one law are gone through together."""
     base = int(together.max()) + 1
     kinds, tasks = np.unique((n * base + together) * base + passed, return_counts=True)
     noise: Floats = np.zeros(draws)
+    variance = 0.0
     for kind, many in zip(kinds, tasks, strict=True):
-        size, trials, hits = kind // base**2, kind // base % base, kind % base
+        size, trials, hits = int(kind // base**2), int(kind // base % base), int(kind % base)
         if not 0 < hits < trials:
             continue
-        value = pass_hat_table(int(size), k)
-        law = binomial_law(int(size), np.array([hits / trials]))[0]
-        if many <= size:
-            drawn = value[generator.binomial(int(size), hits / trials, size=(draws, int(many)))].sum(axis=1)
+        value = pass_hat_table(size, k)
+        law = binomial_law(size, np.array([hits / trials]))[0]
+        mean = float(law @ value)
+        if n.size <= DRAWN_TASKS:
+            noise += (value[generator.binomial(size, hits / trials, size=(draws, int(many)))] - mean).sum(axis=1)
         else:
-            drawn = generator.multinomial(int(many), law / law.sum(), size=draws) @ value
-        noise += drawn - many * float(law @ value)
+            variance += int(many) * float(law @ (value - mean) ** 2)
+    if n.size > DRAWN_TASKS:
+        noise = generator.normal(scale=np.sqrt(variance), size=draws)
     return noise / n.size

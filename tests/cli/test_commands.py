@@ -362,3 +362,19 @@ def test_every_command_has_help_and_tells_its_configuration(
     assert evalkit(*words) == 0
     if command in ("run", "show", "compare", "gate"):
         assert "json = True  (EVALKIT_JSON)" in capsys.readouterr().out
+
+
+def test_results_for_ci_are_written_where_a_ci_looks(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(here / "summary.md"))
+    monkeypatch.setenv("GITHUB_OUTPUT", str(here / "outputs.txt"))
+    write(here, config=CONFIG + "gates: [{metric: pass^4, variant: bad, min: 0.9}]\n")
+    assert measured("-o", "out", "--gate", "--junit", "junit.xml", "--github") == 1
+    assert "<testcase" in (here / "junit.xml").read_text()
+    assert "verdict" in (here / "outputs.txt").read_text()
+    assert "pass" in (here / "summary.md").read_text()
+    assert "::error" in capsys.readouterr().out
+    assert evalkit("gate", "out", "--junit", "again.xml") == 1
+    assert (here / "again.xml").exists()
+    assert evalkit("gate", "out", "--junit", str(here)) == 2

@@ -220,7 +220,7 @@ def test_nothing_and_only_errors_are_refused() -> None:
         surveyed(source(Note(text="x")))
     broken = source(row(passed=None, error="rate limit\x1b[2J"), row(trial=1, passed=None, error="x"))
     with pytest.raises(
-        RunInvalid, match=r"all 2 trials are errors, so nothing was measured: rate limit\\x1b\[2J .--errors fail"
+        RunInvalid, match=r"no trial passed or failed, 2 trials broke: rate limit\\x1b\[2J .--errors fail"
     ):
         adopted(broken)
     assert [one.outcome for one in kept(broken, errors="fail")] == ["failed", "failed"]

@@ -99,6 +99,7 @@ def test_the_text_says_all_of_it_within_its_width(here: Path, capsys: pytest.Cap
         assert "good: 8 trials, at most $4.00 and one reply a trial" in joined
         assert "in all at most $4.00, $1.50 expected" in joined
         assert "some tasks break" in joined
+        assert "with fewer than 6 tasks no paired test can reach 5%" in joined
         assert "None" not in text
     assert "\x1b[" in plan_text(found, color=True)
 

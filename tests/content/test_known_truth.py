@@ -25,7 +25,7 @@ from evalkit.store.manifest import fingerprint, new_manifest
 from evalkit.store.origin import origin
 from evalkit.store.runstore import RunStore
 
-SUITES, TASKS, N = 24, 15, 8
+SUITES, TASKS, N = 20, 12, 8
 SLIPS = {"careful": 0.05, "hasty": 0.15}
 GRADERS = {
     "fair": Spec(kind="equals", options={"text": "42"}),

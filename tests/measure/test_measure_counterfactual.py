@@ -184,7 +184,7 @@ def test_a_trial_that_is_ended_between_its_last_tool_calls_is_moved() -> None:
     events = (*record.events[:2], acted(1, CALL, 1.9), acted(1, CALL, 2.9), *record.events[2:])
     halted = replace(record, events=events, tally=replace(record.tally, seconds=2.0))
     table, courses = read([halted])
-    assert cut(table, courses, Caps(seconds=0.7)).moved.tolist() == [True]
+    assert cut(table, courses, Caps(seconds=1.65)).moved.tolist() == [True]
     assert cut(table, courses, Caps(seconds=1.9)).moved.tolist() == [False]
 
 

@@ -9,7 +9,7 @@ import pytest
 from measure_tables import a_table
 
 from evalkit.measure.passing import pass_hat_table
-from evalkit.measure.winner import luck, winner
+from evalkit.measure.winner import DRAWN_TASKS, luck, winner
 
 
 def test_one_trial_of_one_task_has_the_luck_of_a_coin() -> None:
@@ -67,6 +67,14 @@ def test_undefined_variants_are_no_choice() -> None:
     assert math.isnan(luck(np.empty((2, 0), dtype=np.int64), np.empty((2, 0), dtype=np.int64), 8))
     with pytest.raises(ValueError, match="needs 8 trials"):
         luck(np.full((2, 1), 4), np.full((2, 1), 4), 8)
+
+
+def test_many_tasks_are_drawn_as_one_number_and_few_one_by_one_alike() -> None:
+    tasks = DRAWN_TASKS + 1
+    hits = np.random.default_rng(2).binomial(8, 0.9, size=(3, tasks))
+    many = luck(np.full_like(hits, 8), hits, 8)
+    few = luck(np.full((3, tasks - 1), 8), hits[:, 1:], 8)
+    assert many == pytest.approx(few, rel=0.1)
 
 
 def test_a_million_tasks_are_drawn_by_their_kinds() -> None:

@@ -71,7 +71,7 @@ def main(words: list[str]) -> None:
                 sys.stdout.flush()
                 os._exit(AT_FAULT)  # at once: closing waits for a page that may never give way
         Path(picture).write_bytes(made)
-    except (Error, OSError) as error:
+    except (Error, OSError, ValueError) as error:
         raise SystemExit(f"no picture was made: {error}") from None
 
 

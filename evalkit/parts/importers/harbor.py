@@ -93,10 +93,10 @@ class Harbor:
         yield from (Note(text=text) for text in NOTES)
         if path.is_dir():
             yield from _Walk(self.scorer).folder(path, _Job(), 0)
-        elif _kind(path) == "job":
+        elif (kind := _kind(path)) == "job":
             raise refuse(path, "", "is the result of a whole job, without its trials", "name the job's folder")
         else:
-            yield from _Walk(self.scorer).file(path, _job(path.parent, _Job()))
+            yield from _Walk(self.scorer).file(path, kind, _job(path.parent, _Job()))
 
 
 class _Walk:
@@ -122,7 +122,7 @@ class _Walk:
         kinds = {one: _kind(one) for one in files}
         for file in files:
             if kinds[file] in ("trial", "run", "old"):
-                yield from self.file(file, job)
+                yield from self.file(file, kinds[file], job)
         if "run" in kinds.values():
             return
         if depth and not files and (folder / CONFIG).is_file() and "n_attempts" not in _settings(folder / CONFIG):
@@ -132,9 +132,9 @@ class _Walk:
                 if one.is_dir() and not one.is_symlink():
                     yield from self.folder(one, job, depth + 1)
 
-    def file(self, file: Path, job: _Job) -> Iterator[Item]:
+    def file(self, file: Path, kind: str, job: _Job) -> Iterator[Item]:
         """Tell the trials of a file, and before the first of a variant what its job says of it."""
-        for where, row in _rows(file):
+        for where, row in _rows(file, kind):
             old = isinstance(row, dict) and "is_resolved" in row
             found = _old_trial(file, where, row, job) if old else _trial(file, where, row, self._scorer)
             mark = (job, found.suite, found.variant)
@@ -187,9 +187,9 @@ def _settings(file: Path) -> dict[str, JSON]:
         return {}
 
 
-def _rows(file: Path) -> Iterator[tuple[str, Any]]:
-    """The trials of a file with their places."""
-    if _kind(file) != "run":
+def _rows(file: Path, kind: str) -> Iterator[tuple[str, Any]]:
+    """The trials of a file of a kind with their places."""
+    if kind != "run":
         with document(file) as text:
             row = text.value()
             text.end()

@@ -21,6 +21,7 @@ ADVICE = "Call {tool} with {arguments}"
 
 _ENDING = re.compile(r"\b(\d{1,6}) turns? (?:are|is) left\b")
 _PLACE = re.compile(r"\bline \d|\btest_\w")
+_QUOTED = re.compile(r"'([^'\n]{2,60})'")
 _NUMBER = re.compile(r"\w*\d(?:[\w.-]*\w)?")
 _SHORTEST, _LONGEST = 2, 60
 
@@ -206,7 +207,7 @@ class Conduct:
         return self.sight.knows(texts, self.request.system)
 
     def _points_somewhere(self, told: str) -> bool:
-        """Whether an error names something to go by: a line, a test, an argument or a value of the calls in question.
+        """Whether an error names something to go by: a line, a test, an argument or a value of the calls in question, or a piece of one that it quotes.
 
         After a closing answer any call in view, and the answer itself, may be in question.
         """
@@ -217,6 +218,10 @@ class Conduct:
         names = [
             name for spec in self.request.tools if spec.name in used for name in spec.input_schema.get("properties", ())
         ]
+        if any(
+            quoted in str(value) for quoted in _QUOTED.findall(told) for call in calls for value in call.input.values()
+        ):
+            return True
         said = _NUMBER.findall(self.sight.said or "")
         return any(_names(told, word) for word in (*names, *_values(calls), *said))
 
