@@ -69,8 +69,9 @@ def _code(code: Exit, on_inconclusive: str | None) -> Exit:
     """What an inconclusive verdict is to count as: as said, else as itself."""
     if code is not Exit.INCONCLUSIVE or on_inconclusive is None:
         return code
-    if on_inconclusive == "warn":
-        tell("warning: the gate is inconclusive and counts as passed, as --on-inconclusive says")
+    tell(
+        f"the gate is inconclusive and counts as {'failed' if on_inconclusive == 'fail' else 'passed'}: --on-inconclusive"
+    )
     return Exit.GATE_FAILED if on_inconclusive == "fail" else Exit.OK
 
 

@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ from evalkit.cli.progress import KINDS, Counts, progress
 from evalkit.cli.reading import numbers
 from evalkit.core.clock import SystemClock
 from evalkit.core.errors import ConfigurationError, Problem
-from evalkit.core.plan import Config, Suite, Trial, Variant
+from evalkit.core.plan import Config, Suite, Trial, Variant, trial_key
 from evalkit.load import load
 from evalkit.run.backends import BACKENDS, backend
 from evalkit.run.execute import Brake, Ended, Execution
@@ -87,7 +87,7 @@ def run(values: Values) -> int:
     if values.dry_run:
         say(_described(plan, _folder(values, plan)[0]))
         return Exit.OK
-    _check_ready(plan.config.variants)
+    _check_ready(plan)
     ready(values.junit, github=values.github)
     workers = backend(values.backend, values.jobs)
     command = shlex.join(["evalkit", "run", *(sys.argv[2:] if sys.argv[1:2] == ["run"] else values.suites)])
@@ -132,15 +132,24 @@ def _plan(values: Values) -> Plan:
     )
 
 
-def _check_ready(variants: Sequence[Variant]) -> None:
-    """Refuse to begin where a provider cannot be asked at all."""
-    problems = []
-    for variant in variants:
-        missing = parts.build("providers", variant.provider).ready()
+def _check_ready(plan: Plan) -> None:
+    """Refuse to begin where a provider cannot be asked at all, or not about one of the tasks; each fault is told once."""
+    problems: dict[str, Problem] = {}
+    for variant in plan.config.variants:
+        provider = parts.build("providers", variant.provider)
+        missing = provider.ready()
         if missing is not None:
-            problems.append(Problem(where=f"variant {variant.name}, provider {variant.provider.kind}", what=missing))
+            where = f"variant {variant.name}, provider {variant.provider.kind}"
+            problems.setdefault(missing, Problem(where=where, what=missing))
+        elif provider.nature == "simulated":
+            for task in (task for suite in plan.suites for task in suite.tasks):
+                key = trial_key(task, "", variant, "", 1)
+                try:
+                    provider.open(Trial(key=key, task=task, variant=variant, seed=0))
+                except ConfigurationError as error:
+                    problems |= {str(problem): problem for problem in error.problems}
     if problems:
-        raise ConfigurationError(*problems)
+        raise ConfigurationError(*problems.values())
 
 
 def _folder(values: Values, plan: Plan) -> tuple[Path, str]:
@@ -230,11 +239,11 @@ def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
         verdict = own_gate(found)
         shown = None if verdict is None else judged(verdict)
         tell_ci(found, shown, junit_path=values.junit, github=values.github, as_json=values.json)
-    if ended.reason == "complete":
+    if ended.reason == "complete" or (ended.reason == "budget" and len(store.done()) >= store.manifest.trials):
         return code
     reasons = {
         "interrupted": f"interrupted by {ended.detail}",
-        "budget": f"stopped by --max-usd: {ended.detail}",
+        "budget": f"stopped by --max-usd {values.max_usd:g}: ${store.bookkeeping().usd:.4f} are spent",
         "fatal": f"stopped, because no trial can succeed: {ended.detail}",
         "outage": f"stopped: {ended.detail}",
         "store": f"stopped, because records cannot be written: {ended.detail}",

@@ -11,6 +11,7 @@ from evalkit.cli.reading import Run, open_run
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.record import TrialRecord
 from evalkit.load.config import load_config
+from evalkit.report.clean import clean_name
 from evalkit.report.summary import summarise, task_rows
 from evalkit.report.terminal import headline, task_table
 from evalkit.report.trace import trace_text
@@ -53,7 +54,7 @@ def _show_run(found: Run, values: Values) -> int:
         colour = colours(no_color=values.no_color)
         say(headline(summary, width(), color=colour))
         say("\n" + task_table(task_rows(found.table), width(), color=colour))
-        say(f"\na trial's trace: evalkit show {found.store.folder} TASK TRIAL --variant VARIANT")
+        say(f"\na trial's trace: evalkit show {values.what} TASK TRIAL --variant VARIANT")
     return Exit.OK
 
 
@@ -68,7 +69,8 @@ def _show_task(found: Run, place: int, values: Values) -> int:
     say(task_table([task_rows(found.table)[place]], width(), color=colours(no_color=values.no_color)))
     for one in sorted(rows, key=lambda row: (row.key.variant, row.key.index)):
         usd = "–" if one.tally.usd is None else f"${one.tally.usd:.4f}"
-        say(f"  {one.key.variant} #{one.key.index}: {one.outcome}, {one.stop.reason}, {one.tally.turns} turns, {usd}")
+        variant, stop = clean_name(one.key.variant), clean_name(one.stop.reason)
+        say(f"  {variant} #{one.key.index}: {one.outcome}, {stop}, {one.tally.turns} turns, {usd}")
     return Exit.OK
 
 

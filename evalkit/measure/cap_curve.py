@@ -70,19 +70,23 @@ def curve(
     meter: Meter,
     at: Sequence[float],
     *,
+    variants: Sequence[str] | None = None,
     k: int | None = None,
     told: Collection[str] = (),
     confidence: float = 0.95,
 ) -> tuple[CapCurve, ...]:
-    """Follow each variant over limits of one cap; without `k` it is the deepest that every task has trials for. `told` as in `whatif`."""
+    """Follow variants, all without `variants`, over limits of one cap; without `k` it is the deepest that every task has trials for.
+
+    `told` is as in `counterfactual.whatif`.
+    """
     planned = table.planned[table.planned > 0]
     deep = k if k is not None else int(planned.min()) if planned.size else 1
     flat = courses.flat(table)
-    points: dict[str, list[Point]] = {name: [] for name in table.variants}
+    points: dict[str, list[Point]] = {name: [] for name in (table.variants if variants is None else variants)}
     for limit in at:
         caps = one_cap(meter, limit)
         found, tighter = ended(table, flat, caps)
-        for name in table.variants:
+        for name in points:
             why = unknown(table, found, caps, name, told)
             if why:
                 points[name].append(Point(limit=limit, why=why))

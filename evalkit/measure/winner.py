@@ -2,7 +2,7 @@
 
 The highest of several estimates is high partly because it was lucky, and nothing in its own interval says so.
 
-Invariant: the same counts and seed give the same digits; what is undefined for one variant leaves that variant out, and it is counted.
+Invariant: the same counts and seed give the same digits; a variant without a value is no part of the choice, and of how many it was is said.
 """
 
 from __future__ import annotations

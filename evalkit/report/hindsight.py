@@ -24,14 +24,14 @@ from evalkit.report.numbers import amount, count, dollars, duration
 TRACES = 20_000
 """Traces that are read for a page."""
 
-CELLS = 160
+CELLS = 40
 """Cells of a table of limits."""
 
 FEWEST, MOST = 3, 8
 """Limits of a cap in a table: how many with many variants, how many with few."""
 
-DRAWN = 12
-"""With more variants than this their lines could not be told apart, and nothing is drawn."""
+SHOWN = 8
+"""Variants whose curves are shown, the baseline among them: each has a colour of its own."""
 
 CLUSTERS = 15
 """Kinds of first divergences that are listed."""
@@ -89,9 +89,16 @@ class Hindsight:
                 self.add(trace(row))
 
     def curves(self, meter: Meter, most: int) -> tuple[CapCurve, ...]:
-        """Follow all variants over limits of a cap; nothing where no limit would change a thing."""
+        """Follow the variants that are shown over limits of a cap; nothing where no limit would change a thing."""
         at = limits(self._table, self._courses, meter, most)
-        return curve(self._table, self._courses, meter, at, told=self._told) if len(at) > 1 else ()
+        shown = self._shown()
+        return curve(self._table, self._courses, meter, at, variants=shown, told=self._told) if len(at) > 1 else ()
+
+    def _shown(self) -> list[str]:
+        """The variants whose curves are shown: the first ones, with the baseline in the place of the last where it is none of them."""
+        names = list(self._table.variants)
+        base = self._table.baseline
+        return [*names[: SHOWN - 1], base] if base is not None and base in names[SHOWN:] else names[:SHOWN]
 
     def told(self, listing: Sequence[TrialRecord]) -> dict[str, Any]:
         """Give what the page's sections on hindsight show; `listing` holds the trials that a link can lead to, in order."""
@@ -107,13 +114,14 @@ class Hindsight:
             "left_out": sum(len(one.found) for one in found[CLUSTERS:]),
             "diverged": sum(len(one.found) for one in found),
             "alone": self._divergences.alone(),
+            "not_shown": len(self._table.variants) - len(self._shown()),
             "unread": 0,
         }
 
     def _capped(self, meter: Meter) -> list[dict[str, Any]]:
         """The section of one meter, or none."""
         table = self._table
-        followed = self.curves(meter, max(FEWEST, min(MOST, CELLS // max(1, len(table.variants)))))
+        followed = self.curves(meter, max(FEWEST, min(MOST, CELLS // max(1, len(self._shown())))))
         if not followed:
             return []
         k, write = followed[0].k, WRITE[meter]
@@ -133,7 +141,7 @@ class Hindsight:
             {
                 "meter": NAMES[meter],
                 "k": k,
-                "figure": drawn(cap_sketch(followed, title)) if len(followed) <= DRAWN else "",
+                "figure": drawn(cap_sketch(followed, title)),
                 "variants": [{"name": one.variant, "place": place} for place, one in enumerate(followed)],
                 "rows": rows,
                 "unknown": unknown,
@@ -143,7 +151,8 @@ class Hindsight:
 
 def unread(trials: int) -> dict[str, Any]:
     """Give what the sections show where traces were not read."""
-    return {"caps": [], "idle": [], "clusters": [], "left_out": 0, "diverged": 0, "alone": 0, "unread": trials}
+    empty: dict[str, Any] = {"caps": [], "idle": [], "clusters": []}
+    return empty | {"left_out": 0, "diverged": 0, "alone": 0, "not_shown": 0, "unread": trials}
 
 
 def cap_sketch(followed: Sequence[CapCurve], title: str, *, named: bool = False) -> Sketch:

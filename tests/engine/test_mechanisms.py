@@ -204,7 +204,7 @@ def test_the_state_of_the_world_is_observed_only_where_a_detector_wants_it(
 
 
 def test_a_guardrail_ends_the_trial_with_its_name(play: Play, make_trial: MakeTrial, tool: Any) -> None:
-    rail = Pattern(name="no-drop", pattern="drop table", on="calls")
+    rail = Pattern(name="no-drop", pattern="drop table", where="calls")
     record = play(call(sql="drop table x"), END, tools=[tool], **watching(make_trial, rail, "guardrails"))
     assert (record.stop.reason, record.outcome) == ("guardrail:no-drop", "failed")
     assert "drop table" in record.stop.detail

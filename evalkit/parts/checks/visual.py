@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -19,7 +20,7 @@ from evalkit.core.errors import GraderBroke, ToolError
 from evalkit.core.protocols import CheckResult, Evidence
 from evalkit.parts._duration import Duration
 from evalkit.parts._paths import read, steps
-from evalkit.parts._process import Limits, end_all, run, surroundings
+from evalkit.parts._process import Finished, Limits, end_all, run, surroundings
 
 KINDS = (".html", ".htm", ".svg")
 EXTRA = "visual needs Playwright and Pillow, which the extra brings: pip install -e '.[visual]'"
@@ -27,6 +28,8 @@ UNBOUNDED = 1 << 50
 """A browser's address space is mostly not in use; what it may hold is bounded where it is started."""
 
 SPARE_SECONDS = 10.0
+PROGRAM = Path(__file__).with_name("_render.py")
+PICTURE = "picture.png"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,36 +93,44 @@ class Visual:
     def _picture(self, folder: Path, *, width: int, height: int) -> bytes | CheckResult:
         """Make the picture, as PNG; a failed result where the page cannot be pictured."""
         try:
-            from evalkit.parts.checks import _render  # noqa: PLC0415  # an extra, and heavy
+            from evalkit.parts.checks._render import (  # noqa: PLC0415  # an extra, and heavy
+                AT_FAULT,
+                BROWSERS,
+                READY,
+                START_SECONDS,
+                find_browser,
+            )
         except ImportError as error:
             raise GraderBroke(f"{EXTRA} ({error})") from error
-        browser = _render.find_browser()
+        browser = find_browser()
         if browser is None:
-            raise GraderBroke(
-                f"visual needs a browser: install Chromium; none of {', '.join(_render.BROWSERS)} is on the path"
-            )
-        with tempfile.TemporaryDirectory(prefix="evalkit-visual-", ignore_cleanup_errors=True) as made:
-            private = Path(made).resolve()
-            picture = private / "picture.png"
-            size = (str(width), str(height))
-            words = (str(folder), self.page, *size, str(picture), str(self.timeout), browser)
-            seconds = _render.START_SECONDS + 2 * self.timeout + SPARE_SECONDS
-            try:
-                done = run(
-                    (sys.executable, "-P", _render.__file__, *words),
-                    folder=private,
-                    variables=surroundings(private, private, {"PYTHONPATH": _importable()}),
-                    limits=Limits(seconds=seconds, memory=UNBOUNDED),
-                )
-            finally:
-                end_all(private)
-            if done.code == 0 and done.ended == "itself":
-                return picture.read_bytes()
+            raise GraderBroke(f"visual needs a browser: install Chromium; none of {', '.join(BROWSERS)} is on the path")
+        words = (str(folder), self.page, str(width), str(height), PICTURE, str(self.timeout), browser)
+        done, picture = _run(words, START_SECONDS + 2 * self.timeout + SPARE_SECONDS)
+        if picture is not None:
+            return picture
         lines = done.text.splitlines()
-        if _render.READY in lines and (done.code == _render.AT_FAULT or done.ended == "time"):
+        if READY in lines and (done.code == AT_FAULT or done.ended == "time"):
             why = lines[-1] if done.ended == "itself" else f"it did not come to rest within {self.timeout:g} seconds"
             return CheckResult(verdict="fail", reason=f"{self.page}: {why}")
         raise GraderBroke(f"{browser} made no picture: {done.text[-1000:].strip() or done.ended}")
+
+
+def _run(words: Sequence[str], seconds: float) -> tuple[Finished, bytes | None]:
+    """Run the program that makes the picture, and end all that it started; give the picture where it made one."""
+    with tempfile.TemporaryDirectory(prefix="evalkit-visual-", ignore_cleanup_errors=True) as made:
+        private = Path(made).resolve()
+        try:
+            done = run(
+                (sys.executable, "-P", str(PROGRAM), *words),
+                folder=private,
+                variables=surroundings(private, private, {"PYTHONPATH": _importable()}),
+                limits=Limits(seconds=seconds, memory=UNBOUNDED),
+            )
+        finally:
+            end_all(private)
+        made_one = done.code == 0 and done.ended == "itself"
+        return done, (private / PICTURE).read_bytes() if made_one else None
 
 
 def _importable() -> str:

@@ -15,14 +15,14 @@ SEARCHED = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """Trips where a regular expression is found in `on`: calls (name and arguments), results, or the model's text.
+    """Trips where a regular expression is found in `where`: calls (name and arguments), results, or the model's text.
 
     Of a text longer than 100,000 characters only so much is searched.
     """
 
     name: str
     pattern: str
-    on: Literal["calls", "results", "text"] = "calls"
+    where: Literal["calls", "results", "text"] = "calls"
 
     def __post_init__(self) -> None:
         """Refuse a pattern that does not compile."""
@@ -33,9 +33,9 @@ class Pattern:
 
     def trips(self, event: Event) -> str | None:
         """Search what the event shows."""
-        text = _text(event, self.on)
+        text = _text(event, self.where)
         found = _compiled(self.pattern).search(text[:SEARCHED]) if text else None
-        return f"{self.on} match {self.pattern!r}: {found.group()[:200]!r}" if found else None
+        return f"{self.where} match {self.pattern!r}: {found.group()[:200]!r}" if found else None
 
 
 @cache
@@ -44,12 +44,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _text(event: Event, on: str) -> str:
+def _text(event: Event, where: str) -> str:
     """The text of an event that is searched, empty where it has none of that kind."""
-    if on == "text" and isinstance(event, Asked):
+    if where == "text" and isinstance(event, Asked):
         return event.reply.text
-    if on == "calls" and isinstance(event, Acted):
+    if where == "calls" and isinstance(event, Acted):
         return f"{event.call.name} {json.dumps(event.call.input, default=str, ensure_ascii=False)}"
-    if on == "results" and isinstance(event, Acted):
+    if where == "results" and isinstance(event, Acted):
         return event.result.content
     return ""

@@ -41,20 +41,20 @@ Is it on the way to the goal? Answer with one JSON object and nothing else:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reflect:
-    """When to reflect: every `every` turns, and after turns that reached a milestone named in `on`.
+    """When to reflect: every `every` turns, and after turns that reached one of the `milestones`.
 
     A milestone is reached when a tool of that name worked, or when the model's text has the mark `[milestone: NAME]`.
     """
 
     every: int | None = None
-    on: tuple[str, ...] = ()
+    milestones: tuple[str, ...] = ()
     max_tokens: int = 512
 
     def __post_init__(self) -> None:
         """Refuse a reflection that never comes."""
         if self.every is not None and self.every < 1:
             raise ValueError("every must be at least 1")
-        if self.every is None and not self.on:
+        if self.every is None and not self.milestones:
             raise ValueError("say when to reflect: every N turns, or on milestones")
 
     def due(self, session: Session, since: int) -> bool:
@@ -62,7 +62,7 @@ class Reflect:
         turns = session.tally.turns
         if self.every is not None and turns > 0 and turns % self.every == 0:
             return True
-        return any(_reached(name, session.events[since:]) for name in self.on)
+        return any(_reached(name, session.events[since:]) for name in self.milestones)
 
 
 def reflect(session: Session, max_tokens: int) -> None:

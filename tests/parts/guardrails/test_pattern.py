@@ -34,7 +34,7 @@ ASKED = Asked(turn=1, call=1, purpose="act", sent=1, held=1, reply=REPLY, at=0.0
     ],
 )
 def test_it_looks_where_it_is_told_to(on: str, pattern: str, event: Any, trips: bool) -> None:
-    part = build("guardrails", Spec(kind="pattern", options={"name": "x", "pattern": pattern, "on": on}))
+    part = build("guardrails", Spec(kind="pattern", options={"name": "x", "pattern": pattern, "where": on}))
     assert (part.trips(event) is not None) == trips
 
 

@@ -68,7 +68,9 @@ def test_react_reflects_every_so_many_turns(play: Play, tool: Any) -> None:
 @pytest.mark.parametrize("line", [call("t"), call("u", text="[milestone: t]")])
 def test_react_reflects_at_milestones(play: Play, does: Any, tool: Any, line: Line) -> None:
     other = does(name="u", action=lambda _: "ok")
-    record = play(call("u"), line, CONTINUE, END, tools=[tool, other], loop=loop("react", reflect={"on": ["t"]}))
+    record = play(
+        call("u"), line, CONTINUE, END, tools=[tool, other], loop=loop("react", reflect={"milestones": ["t"]})
+    )
     assert purposes(record) == ["act", "act", "reflect", "act"]
 
 

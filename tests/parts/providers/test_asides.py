@@ -90,7 +90,7 @@ def worked(steps: int, wrong: int | None = None, **rates: float) -> list[Message
 
 def played(provider: SimulatedProvider, messages: list[Message], tools: Sequence[str] = tuple(RESULTS)) -> list[str]:
     """Play on to the end; give the tools called."""
-    called: list[str] = []
+    called: list[Any] = []
     offered = tuple(ToolSpec(name=name, description="", input_schema={"type": "object"}) for name in tools)
     for at in range(20, 40):
         reply = say(provider, messages, tools=offered, call=at)
@@ -240,7 +240,7 @@ def test_parts_are_the_whole_and_never_overlap(parts: int) -> None:
 
 def test_executors_do_their_part_report_facts_and_the_synthesis_needs_all_of_them() -> None:
     results: list[str] = []
-    called: list[str] = []
+    called: list[Any] = []
     for number, subtask in enumerate(planned(model()), 1):
         before = "\n\nWhat came of the parts before:\n" + "\n".join(results) if results else ""
         messages = [user(planner_executor.WORK.format(task=subtask["task"], goal=PROMPT, results=before))]
@@ -288,7 +288,7 @@ def test_a_checklist_is_listed_worked_item_by_item_and_reported() -> None:
     listed = json.loads(aside(model(), checklist.MAKE.format(goal=PROMPT)))
     assert [item["id"] for item in listed] == ["found", "moved"]
     ledger = checklist.DurableList(tuple(Item(id=item["id"], what=item["what"]) for item in listed))
-    called: list[str] = []
+    called: list[Any] = []
     for item in ("found", "moved"):
         messages = [window(ledger)]
         called.append(played(model(), messages, (*RESULTS, checklist.TOOL)))
