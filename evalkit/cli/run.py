@@ -243,7 +243,7 @@ def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
         return code
     reasons = {
         "interrupted": f"interrupted by {ended.detail}",
-        "budget": f"stopped by --max-usd {values.max_usd:g}: ${store.bookkeeping().usd:.4f} are spent",
+        "budget": f"stopped by --max-usd: ${store.bookkeeping().usd:.4f} are spent",
         "fatal": f"stopped, because no trial can succeed: {ended.detail}",
         "outage": f"stopped: {ended.detail}",
         "store": f"stopped, because records cannot be written: {ended.detail}",

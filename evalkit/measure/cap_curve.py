@@ -86,12 +86,12 @@ def curve(
     for limit in at:
         caps = one_cap(meter, limit)
         found, tighter = ended(table, flat, caps)
-        for name in points:
+        for name, row in points.items():
             why = unknown(table, found, caps, name, told)
             if why:
-                points[name].append(Point(limit=limit, why=why))
+                row.append(Point(limit=limit, why=why))
             else:
-                points[name].append(point(tighter, name, deep, limit=limit, confidence=confidence))
+                row.append(point(tighter, name, deep, limit=limit, confidence=confidence))
     return tuple(CapCurve(variant=name, meter=meter, k=deep, points=tuple(row)) for name, row in points.items())
 
 

@@ -1,0 +1,116 @@
+"""The sections made from traces in a real browser: seen, read, narrow, dark, without a script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report_records import a_run, a_table
+from test_report_browser import CHROMIUM, CONTRAST, FLAGS
+from test_report_hindsight import a_whole_page
+
+from evalkit.measure.table import Table
+
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")]
+
+VARIANTS = ("react", "plan", "ladder")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser without a window."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, "--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """An ordinary page, and one of four thousand trials."""
+    folder = tmp_path_factory.mktemp("pages")
+    paths = {}
+    for name, records in (("ordinary", list(a_run(6, VARIANTS))), ("large", list(a_run(250, VARIANTS[:2])))):
+        table: Table = a_table(records, baseline="react")
+        paths[name] = folder / f"{name}.html"
+        paths[name].write_text(a_whole_page(records, table=table), encoding="utf-8")
+    return paths
+
+
+@pytest.fixture
+def visit(browser: Any, files: dict[str, Path]) -> Iterator[Any]:
+    """Open a page; anything that it says or breaks on fails the test."""
+    contexts, faults = [], []
+
+    def opened(name: str, **options: Any) -> Any:
+        context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
+        contexts.append(context)
+        shown = context.new_page()
+        shown.on("console", lambda message: faults.append(message.text))
+        shown.on("pageerror", lambda error: faults.append(str(error)))
+        shown.goto(files[name].as_uri())
+        if options.get("java_script_enabled", True):
+            shown.wait_for_selector("#status:not(:empty)")
+        return shown
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+def test_the_first_cap_is_open_and_the_others_open_without_a_script(visit: Any) -> None:
+    shown = visit("ordinary", java_script_enabled=False)
+    details = shown.locator("#caps details")
+    assert details.count() >= 3
+    assert shown.locator("svg.figure-cap-turns").is_visible()
+    second = details.nth(1)
+    assert not second.locator("table").is_visible()
+    second.locator("summary").click()
+    assert second.locator("table").is_visible()
+    assert shown.locator("table.beginnings tbody tr").count() > 0
+    assert shown.locator("#caps h3").is_visible()
+
+
+def test_an_example_opens_its_trace(visit: Any) -> None:
+    shown = visit("ordinary")
+    link = shown.locator("table.beginnings a").first
+    name = link.inner_text()
+    link.click()
+    shown.wait_for_selector(".story.failed")
+    title = shown.locator(".story h3").inner_text()
+    task, number = name.split(" #")
+    assert title.startswith(task)
+    assert title.endswith(f"trial {number}")
+
+
+def test_the_sections_fit_a_small_screen(visit: Any) -> None:
+    shown = visit("ordinary", viewport={"width": 360, "height": 740})
+    for place in range(shown.locator("#caps details").count()):
+        details = shown.locator("#caps details").nth(place)
+        if details.get_attribute("open") is None:
+            details.locator("summary").click()
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_their_text_stands_out_in_the_light_and_in_the_dark(visit: Any, scheme: str) -> None:
+    shown = visit("ordinary", color_scheme=scheme)
+    assert shown.evaluate(CONTRAST) == []
+
+
+def test_the_keyboard_opens_a_cap(visit: Any) -> None:
+    shown = visit("ordinary")
+    summary = shown.locator("#caps details summary").nth(1)
+    summary.focus()
+    shown.keyboard.press("Enter")
+    assert shown.locator("#caps details").nth(1).locator("table").is_visible()
+
+
+def test_four_thousand_trials_stay_light(visit: Any, files: dict[str, Path]) -> None:
+    shown = visit("large")
+    assert files["large"].stat().st_size <= 10_000_000
+    assert shown.evaluate("document.querySelectorAll('*').length") <= 5_000
