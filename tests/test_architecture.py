@@ -126,7 +126,9 @@ LONG_FILES: dict[str, str] = {
 }
 """Files of more than 300 lines, each with its reason."""
 
-LONG_FUNCTIONS: dict[str, str] = {}
+LONG_FUNCTIONS: dict[str, str] = {
+    "report/sections.py:sections": "one value a section, in the order of the page",
+}
 """Functions of more than 40 lines, each with its reason."""
 
 

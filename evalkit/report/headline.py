@@ -29,6 +29,10 @@ GATE_TONES: Mapping[str, tuple[str, str, Tone]] = {
 """Symbol, word and tone of each verdict of a gate."""
 
 
+TELLING = 6
+"""Tasks that must differ before a difference can be told from chance at 5 %."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """One sentence, with a word and a symbol where a gate gave them."""
@@ -131,9 +135,16 @@ def _lacks(done: Mapping[str, Any]) -> list[str]:
 
 
 def _compared(summary: Mapping[str, Any], comparisons: Sequence[Mapping[str, Any]]) -> str:
-    """The sentence of the comparison at the deepest k whose difference is the largest; empty where there is none."""
+    """The sentence of the comparison at the deepest k whose difference is the largest; empty where no comparison could tell.
+
+    With fewer than `TELLING` tasks that differ no test can: then the plain estimate is the better headline.
+    """
     metric = f"pass^{deepest(summary)}"
-    deep = [one for one in comparisons if one["metric"] == metric and known(one["difference"])]
+    deep = [
+        one
+        for one in comparisons
+        if one["metric"] == metric and known(one["difference"]) and one["better"] + one["worse"] >= TELLING
+    ]
     if not deep:
         return ""
     return clean_line(max(deep, key=lambda one: abs(one["difference"]))["sentence"], SENTENCE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ VARIANTS = ("react", "plan", "ladder")
 def browser() -> Iterator[Any]:
     """A browser without a window."""
     playwright = pytest.importorskip("playwright.sync_api")
+    sandbox = [] if os.geteuid() else ["--no-sandbox"]
     with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, "--no-sandbox"])
+        opened = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS + sandbox)
         yield opened
         opened.close()
 

@@ -316,13 +316,18 @@ def test_what_is_missing_is_named(tmp_path: Path, without: list[str], path: str 
     Image.new("RGB", (20, 12)).save(tmp_path / "green.png")
     fake = tmp_path / "fake" / "chromium"
     fake.parent.mkdir()
-    fake.write_text("#!/bin/sh\nexit 3\n")
+    fake.write_text(f"#!/bin/sh\nset > {tmp_path}/seen\nexit 3\n")
     fake.chmod(0o755)
     program = ALONE.format(tests=str(Path(__file__).parent), without=without, base=str(tmp_path))
-    variables = os.environ | ({"PATH": str(fake.parent) if path == "fake" else path} if path else {})
+    variables = (
+        os.environ
+        | {"SOME_API_KEY": "sk-secret"}
+        | ({"PATH": str(fake.parent) if path == "fake" else path} if path else {})
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=variables)
     assert done.stdout.startswith("GraderBroke ")
     assert words in done.stdout
+    assert path != "fake" or "sk-secret" not in (tmp_path / "seen").read_text()
 
 
 def test_naming_the_kind_loads_no_browser_and_no_arrays() -> None:
