@@ -30,11 +30,8 @@ def ready(junit_path: str | None, *, github: bool) -> None:
         path = Path(junit_path)
         if path.is_dir():
             raise ConfigurationError.of(f"--junit {path}", "is a folder", "name a file")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _unwritable(f"--junit {path}", error) from error
-        if not os.access(path if path.exists() else path.parent, os.W_OK):
+        there = next(place for place in (path, *path.absolute().parents) if place.exists())
+        if not os.access(there, os.W_OK) or not (there == path or there.is_dir()):
             raise ConfigurationError.of(f"--junit {path}", "cannot be written to", "choose another file")
     if github and not (os.environ.get(SUMMARY) or os.environ.get(OUTPUT)):
         what = f"neither {SUMMARY} nor {OUTPUT} is set, so this is no step of a GitHub workflow"
@@ -55,6 +52,7 @@ def tell_ci(
         path = Path(junit_path)
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             draft.write_text(text, encoding="utf-8")
             draft.replace(path)
         except OSError as error:

@@ -209,7 +209,7 @@ class Conduct:
     def _points_somewhere(self, told: str) -> bool:
         """Whether an error names something to go by: a line, a test, an argument or a value of the calls in question, or a piece of one that it quotes.
 
-        After a closing answer any call in view, and the answer itself, may be in question.
+        After a closing answer any call in view, the answer itself, and what was still to be done may be in question.
         """
         if _PLACE.search(told):
             return True
@@ -218,12 +218,12 @@ class Conduct:
         names = [
             name for spec in self.request.tools if spec.name in used for name in spec.input_schema.get("properties", ())
         ]
-        if any(
-            quoted in str(value) for quoted in _QUOTED.findall(told) for call in calls for value in call.input.values()
-        ):
+        meant = [] if self.sight.said is None else [step.args for step in self.solution.steps]
+        values = [str(value) for given in (*(call.input for call in calls), *meant) for value in given.values()]
+        if any(quoted in value for quoted in _QUOTED.findall(told) for value in values):
             return True
         said = _NUMBER.findall(self.sight.said or "")
-        return any(_names(told, word) for word in (*names, *_values(calls), *said))
+        return any(_names(told, word) for word in (*names, *_short(values), *said))
 
     def _happens(self, rate: float, name: str) -> bool:
         """Draw: whether something of this rate happens at this call."""
@@ -258,9 +258,8 @@ def _again(turn: Sequence[Made], text: str) -> Move:
     return Move(text, tuple((made.call.name, made.call.input) for made in turn))
 
 
-def _values(calls: Sequence[ToolCall]) -> list[str]:
-    """The values in calls that an error could name: short ones, and not too short to mean anything."""
-    values = [str(value) for call in calls for value in call.input.values()]
+def _short(values: Sequence[str]) -> list[str]:
+    """The values that an error could name: short ones, and not too short to mean anything."""
     return [value for value in values if _SHORTEST <= len(value) <= _LONGEST]
 
 
