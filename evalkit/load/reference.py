@@ -14,7 +14,7 @@ from typing import Any, get_type_hints
 
 from evalkit import parts
 from evalkit.load.specs import ONE
-from evalkit.parts.providers._conduct import Profile
+from evalkit.parts.providers._profile import Profile
 from evalkit.parts.providers._simulate import Simulate, Step
 
 PAGE = Path(__file__).parents[2] / "docs" / "parts.md"
@@ -40,6 +40,12 @@ simulate:
 ```
 """
 
+SHAPES: tuple[tuple[str, type[Any]], ...] = (
+    ("`simulate`", Simulate),
+    ("A step", Step),
+    ("The `profile` of the provider", Profile),
+)
+
 
 def page() -> str:
     """Write the page."""
@@ -49,8 +55,8 @@ def page() -> str:
         for kind in parts.kinds(family):
             lines += [f"### `{kind}`\n", *_described(parts.part(family, kind))]
     lines.append(SIMULATION)
-    for title, kind in (("`simulate`", Simulate), ("A step", Step), ("The `profile` of the provider", Profile)):
-        lines += [f"### {title}\n", *_described(kind)]
+    for title, shape in SHAPES:
+        lines += [f"### {title}\n", *_described(shape)]
     return "\n".join(lines)
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evalkit.core.message import JSON, Request, ToolCall, ToolSpec
+from evalkit.core.message import JSON, Request, ToolSpec
 from evalkit.parts.providers._profile import DULL, Profile, happens
 from evalkit.parts.providers._scope import Scope, scope_of
 from evalkit.parts.providers._sight import Made, Sight, Solution, look

@@ -60,7 +60,7 @@ def leftovers() -> list[str]:
             words = (process / "cmdline").read_bytes().decode("utf-8", "replace")
         except OSError:
             continue
-        folder = re.search(r"/\S*?/evalkit-visual-\w+", words)
+        folder = re.search(r"(?<=[\0=])/[^\0=]*?/evalkit-visual-\w+", words)
         if folder is not None and not Path(folder[0]).exists():
             found.append(words)
     return found

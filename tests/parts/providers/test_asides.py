@@ -337,6 +337,16 @@ def test_tools_are_known_by_longer_names() -> None:
     assert longer_names(("db_list_find", "db_find"), ("find",)) == {"db_find": "find"}
 
 
+def test_a_check_that_names_what_was_still_to_be_done_is_understood() -> None:
+    early = [*worked(1), told("Done.")]
+
+    def heeds(note: str) -> float:
+        return sum(bool(say(model(), [*early, user(note)], seed=seed).calls) for seed in range(100)) / 100
+
+    assert heeds("P7 lies nowhere") == 1.0
+    assert heeds("something is missing") < 0.4
+
+
 @pytest.mark.parametrize(
     "text",
     [
