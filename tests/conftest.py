@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from evalkit.core.clock import Clock, ManualClock
 from evalkit.core.message import JSON, ToolSpec
@@ -18,6 +19,10 @@ from evalkit.parts.context.full import Full
 from evalkit.parts.environments.bare import Bare
 from evalkit.parts.loops.react import React
 from evalkit.parts.providers.scripted import Line, Scripted
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
+"""No test asserts a time, and machines are noisy: so hypothesis has no deadline either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

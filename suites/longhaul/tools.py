@@ -15,7 +15,9 @@ def inspect(shelf: str, verbosity: Literal["concise", "detailed"] = "detailed") 
     row, number = shelf[:1], shelf[1:]
     if row not in ROWS or not number.isdecimal() or not 1 <= int(number) <= SHELVES:
         raise ValueError(f"there is no shelf {shelf!r}: shelves are A1 to F{SHELVES}")
-    state = f"{shelf} is damp: {DAMP[shelf]} percent" if shelf in DAMP else f"{shelf} is dry: {20 + int(number)} percent"
+    state = (
+        f"{shelf} is damp: {DAMP[shelf]} percent" if shelf in DAMP else f"{shelf} is dry: {20 + int(number)} percent"
+    )
     if verbosity == "concise":
         return state
     places = (
