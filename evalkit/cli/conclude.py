@@ -98,6 +98,7 @@ def write_report(found: Run) -> Path:
         gate=None if verdict is None else judged(verdict),
         about=replace(found.about, command=found.about.command or "evalkit run"),
         rows=tuple(found.store.records()),
+        table=found.table,
         trace=trace,
     )
     return path

@@ -5,7 +5,7 @@ followed along the passing trials of the same task under the same variant for as
 thing that it does is where it diverges. What agents say is left out: two texts differ where two acts do not.
 
 Invariant: every failing trial is counted once: by its divergence where its task also has passing trials, else as one that
-has nothing to be compared with.
+has nothing to be compared with, or no trace.
 """
 
 from __future__ import annotations
@@ -101,10 +101,13 @@ class Divergences:
 
     _passed: defaultdict[tuple[str, str, str], list[_Way]] = field(default_factory=lambda: defaultdict(list))
     _failed: defaultdict[tuple[str, str, str], list[_Way]] = field(default_factory=lambda: defaultdict(list))
+    untraced: int = 0
+    """Failing trials whose events were not kept, so that nobody can follow them."""
 
     def add(self, record: TrialRecord) -> None:
         """Read a record with its events; a trial in error says nothing, and one whose trace was not kept cannot be followed."""
         if record.outcome == "error" or not record.events:
+            self.untraced += record.outcome == "failed"
             return
         place = (record.key.suite, record.key.task, record.key.variant)
         way = _Way(index=record.key.index, stop=record.stop.reason, steps=steps(record))

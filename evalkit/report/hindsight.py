@@ -114,6 +114,7 @@ class Hindsight:
             "left_out": sum(len(one.found) for one in found[CLUSTERS:]),
             "diverged": sum(len(one.found) for one in found),
             "alone": self._divergences.alone(),
+            "untraced": self._divergences.untraced,
             "not_shown": len(self._table.variants) - len(self._shown()),
             "unread": 0,
         }
@@ -152,7 +153,7 @@ class Hindsight:
 def unread(trials: int) -> dict[str, Any]:
     """Give what the sections show where traces were not read."""
     empty: dict[str, Any] = {"caps": [], "idle": [], "clusters": []}
-    return empty | {"left_out": 0, "diverged": 0, "alone": 0, "not_shown": 0, "unread": trials}
+    return empty | {"left_out": 0, "diverged": 0, "alone": 0, "untraced": 0, "not_shown": 0, "unread": trials}
 
 
 def cap_sketch(followed: Sequence[CapCurve], title: str, *, named: bool = False) -> Sketch:

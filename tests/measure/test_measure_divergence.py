@@ -86,6 +86,7 @@ def test_trials_are_held_against_those_of_their_own_task_and_variant() -> None:
         gathered.add(record)
     assert gathered.found() == []
     assert gathered.alone() == 2
+    assert gathered.untraced == 1
 
 
 def test_the_order_of_arguments_makes_no_difference_and_their_values_do() -> None:

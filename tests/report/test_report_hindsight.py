@@ -153,6 +153,14 @@ def test_where_no_task_has_both_there_is_nothing_to_hold_failures_against(record
     assert "No trial passed that a tighter cap could have ended." in html
 
 
+def test_trials_without_a_trace_are_told_of(records: list[TrialRecord]) -> None:
+    bared = [bare(row) for row in records]
+    html = a_whole_page(bared)
+    failed = sum(row.outcome == "failed" for row in records)
+    assert f"The traces of {failed} failing trials were not kept" in html
+    assert 'id="caps"' in html
+
+
 def test_too_many_traces_are_not_read_and_the_page_says_so(records: list[TrialRecord]) -> None:
     html = a_page(records, table=None)
     assert "too many" not in html

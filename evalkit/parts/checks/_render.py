@@ -6,7 +6,7 @@ By hand it makes the reference of a `visual` check: the picture of PAGE, a file 
 
 Invariant: the page gets plain files of its folder and nothing else. It is shown under a name that does not exist, every request is answered
 here, and the browser's way to any network leads to a proxy that does not exist either. Before the page is opened, the browser has
-shown that it can make a picture, and `READY` is written: what goes wrong from then on is the page's doing (exit status `AT_FAULT`).
+shown that it can make a picture, and `READY` is written: what goes wrong from then on is the page's doing (exit status `AT_FAULT`, and a line that begins with `FAULT`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from playwright.sync_api import Browser, BrowserContext, Error, Playwright, Rout
 from playwright.sync_api import TimeoutError as TooLong
 
 READY = "ready"
+FAULT = "page: "
 AT_FAULT = 3
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ORIGIN = "https://page.invalid"
@@ -67,7 +68,7 @@ def main(words: list[str]) -> None:
             context = _context(start(running, browser), int(width), int(height))
             made = _picture(context, Path(folder).resolve(), page, seconds * 1000)
             if isinstance(made, str):
-                sys.stdout.write(f"{made}\n")
+                sys.stdout.write(f"{FAULT}{made}\n")
                 sys.stdout.flush()
                 os._exit(AT_FAULT)  # at once: closing waits for a page that may never give way
         Path(picture).write_bytes(made)

@@ -96,6 +96,7 @@ class Visual:
             from evalkit.parts.checks._render import (  # noqa: PLC0415  # an extra, and heavy
                 AT_FAULT,
                 BROWSERS,
+                FAULT,
                 READY,
                 START_SECONDS,
                 find_browser,
@@ -111,8 +112,9 @@ class Visual:
             return picture
         lines = done.text.splitlines()
         if READY in lines and (done.code == AT_FAULT or done.ended == "time"):
-            why = lines[-1] if done.ended == "itself" else f"it did not come to rest within {self.timeout:g} seconds"
-            return CheckResult(verdict="fail", reason=f"{self.page}: {why}")
+            told = [line.removeprefix(FAULT) for line in lines if line.startswith(FAULT)]
+            late = f"it did not come to rest within {self.timeout:g} seconds"
+            return CheckResult(verdict="fail", reason=f"{self.page}: {told[-1] if told else late}")
         raise GraderBroke(f"{browser} made no picture: {done.text[-1000:].strip() or done.ended}")
 
 
