@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,9 +21,13 @@ from evalkit.parts.environments.bare import Bare
 from evalkit.parts.loops.react import React
 from evalkit.parts.providers.scripted import Line, Scripted
 
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
-"""No test asserts a time, and machines are noisy: so hypothesis has no deadline either."""
+settings.register_profile("steady", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("searching", deadline=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+"""Steady: the same examples each time, so that a red run is a change's own fault; `HYPOTHESIS_PROFILE=searching` draws new ones.
+
+Neither has a deadline: no test asserts a time, and machines are noisy.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

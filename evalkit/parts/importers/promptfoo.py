@@ -125,9 +125,9 @@ def _trial(path: Path, where: str, row: Any, *, named_prompts: bool) -> Imported
         output_tokens=count_of(part(usage, "completion")),
         usd=number_of(row.get("cost")),
         seconds=None if milliseconds is None else milliseconds / 1000,
-        answer=text_of(output if isinstance(output, str) or output is None else _line(output)),
+        answer=text_of(output) if isinstance(output, str) or output is None else _line(output),
         model=model,
-        input=text_of(_line(variables)),
+        input=_line(variables),
         input_digest=digest,
     )
 
@@ -148,8 +148,8 @@ def _title(row: dict[str, Any], variables: dict[str, JSON]) -> str:
 
 
 def _line(value: JSON) -> str:
-    """A JSON value on one line."""
+    """A JSON value on one line, as text that can be kept."""
     try:
-        return json.dumps(value, sort_keys=True, ensure_ascii=False)
+        return text_of(json.dumps(value, sort_keys=True, ensure_ascii=False))
     except (RecursionError, ValueError):
         return "(nested too deep to be shown)"

@@ -92,3 +92,10 @@ def test_answers_from_the_cache_are_told(tmp_path: Path) -> None:
 def test_other_json_is_a_sentence(tmp_path: Path, value: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"a\.json"):
         rows("promptfoo", write(tmp_path / "a.json", value))
+
+
+def test_variables_that_no_encoding_takes_are_spelt_out(tmp_path: Path) -> None:
+    (trial,) = rows("promptfoo", write(tmp_path / "a.json", promptfoo_output([promptfoo_result(0, city="\ud800")])))
+    assert "\\ud800" in trial.task
+    assert "\\ud800" in trial.input
+    assert trial.task.encode()
