@@ -32,12 +32,28 @@ DOORS = {
     "jinja2": "report/page.py",
     "joblib": "run/backends.py",
     "matplotlib": "report/figures.py",
+    "PIL": "parts/checks/_pixels.py",
+    "playwright": "parts/checks/_render.py",
     "rich": "cli/progress.py",
     "yaml": "load/document.py",
 }
 """Each library that has one door, and the file that is it."""
 
-LATE = ("anthropic", "pandas", "matplotlib", "scipy", "jinja2", "rich", "joblib", "pydantic", "numpy", "yaml")
+LATE = (
+    "anthropic",
+    "pandas",
+    "matplotlib",
+    "scipy",
+    "jinja2",
+    "rich",
+    "joblib",
+    "pydantic",
+    "numpy",
+    "yaml",
+    "PIL",
+    "playwright",
+    "jsonschema",
+)
 """Libraries that `evalkit --help` does not load."""
 
 

@@ -7,6 +7,7 @@ The shapes follow the Messages API, so that a transcript reads the same on the w
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -43,7 +44,34 @@ class ToolResult:
     type: Literal["tool_result"] = "tool_result"
 
 
-Block = Text | ToolCall | ToolResult
+PIXELS_A_TOKEN = 750
+"""What the Messages API says of the tokens of a picture: width times height, in pixels, divided by this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A PNG picture that is shown to the model: `data` in base64, `width` and `height` in pixels."""
+
+    data: str
+    width: int
+    height: int
+    type: Literal["image"] = "image"
+
+    @classmethod
+    def png(cls, data: bytes) -> Picture:
+        """Take the bytes of a PNG file, whose header tells its size; raises `ValueError` where they are none."""
+        if data[:8] != b"\x89PNG\r\n\x1a\n" or data[12:16] != b"IHDR" or len(data) < 33:
+            raise ValueError("these bytes are no PNG picture")
+        width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+        return cls(data=base64.b64encode(data).decode("ascii"), width=width, height=height)
+
+    @property
+    def tokens(self) -> int:
+        """What it costs of a prompt, as the API counts."""
+        return -(-self.width * self.height // PIXELS_A_TOKEN)
+
+
+Block = Text | ToolCall | ToolResult | Picture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +98,9 @@ class Message:
         return tuple(block for block in self.content if isinstance(block, ToolResult))
 
 
-def user(text: str) -> Message:
-    """Make a user message of one text."""
-    return Message(role="user", content=(Text(text=text),))
+def user(text: str, *pictures: Picture) -> Message:
+    """Make a user message of one text and the pictures that it speaks of."""
+    return Message(role="user", content=(Text(text=text), *pictures))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,14 +221,17 @@ def estimate_tokens(text: str) -> int:
 
 def size(messages: tuple[Message, ...]) -> int:
     """Estimate the tokens of messages, calls and results included."""
-    return sum(
-        estimate_tokens(
-            block.text
-            if isinstance(block, Text)
-            else block.content
-            if isinstance(block, ToolResult)
-            else f"{block.name} {dict(block.input)}"
-        )
-        for message in messages
-        for block in message.content
-    )
+    return sum(_block_size(block) for message in messages for block in message.content)
+
+
+def _block_size(block: Block) -> int:
+    """Estimate the tokens of one block."""
+    match block:
+        case Text():
+            return estimate_tokens(block.text)
+        case ToolResult():
+            return estimate_tokens(block.content)
+        case ToolCall():
+            return estimate_tokens(f"{block.name} {dict(block.input)}")
+        case Picture():
+            return block.tokens

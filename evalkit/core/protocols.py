@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NoReturn, Protocol, runtime_checkable
+from typing import Literal, NoReturn, Protocol
 
-from evalkit.core.message import JSON, Message, Price, Reply, Request, ToolCall, ToolResult, ToolSpec
+from evalkit.core.message import JSON, Message, Picture, Price, Reply, Request, ToolCall, ToolResult, ToolSpec
 from evalkit.core.plan import Caps, Spec, Task, Trial
 from evalkit.core.record import Event, Nature, Stop, Tally, TrialRecord, Verdict
 
@@ -55,7 +55,6 @@ class Ground(Protocol):
         """An empty folder of this trial alone, made at the first call."""
 
 
-@runtime_checkable
 class Environment(Protocol):
     """The world that an agent acts on, fresh for each trial."""
 
@@ -92,7 +91,6 @@ class Tool(Protocol):
         """Run it with arguments that fit its schema; raises a `ToolError` where it fails. `base` as in `spec`."""
 
 
-@runtime_checkable
 class SessionTool(Protocol):
     """A tool that works through the session itself, such as one that hands a question to another loop."""
 
@@ -105,10 +103,11 @@ class SessionTool(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """A check's answer and why; `unknown` is an answer, not an error."""
+    """A check's answer and why; `unknown` is an answer, not an error. A `picture` is shown to the model together with the reason."""
 
     verdict: Verdict
     reason: str = ""
+    picture: Picture | None = None
 
 
 class Evidence(Protocol):

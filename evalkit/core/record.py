@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evalkit.core.errors import ToolErrorKind
-from evalkit.core.message import Reply, ToolCall, ToolResult, Usage
+from evalkit.core.message import Picture, Reply, ToolCall, ToolResult, Usage
 from evalkit.core.plan import TrialKey
 
 SCHEMA = 1
@@ -162,6 +162,7 @@ class Noted:
     text: str
     at: float
     agent: str = ""
+    pictures: tuple[Picture, ...] = ()
     type: Literal["noted"] = "noted"
 
 

@@ -131,7 +131,7 @@ class Stage:
             if judged.verdict != "fail" or corrections >= verify.self_correct:
                 return
             corrections += 1
-            self.session.note(FEEDBACK.format(failure=judged.failure), "self_correct")
+            self.session.note(FEEDBACK.format(failure=judged.failure), "self_correct", judged.pictures)
 
     def _evidence(self, ledger: Ledger | None) -> WorldEvidence:
         """Put the evidence together; a check that asks a model is charged to `ledger`, to the session where that is None."""

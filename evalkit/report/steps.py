@@ -88,7 +88,8 @@ def _told(event: Event, piece: int | None) -> Iterator[Step]:
             )
         case Noted():
             label = f"note by {clean_name(event.origin)}"
-            yield step(kind="note", turn=event.turn, label=label, text=excerpt(event.text, piece))
+            shown = "".join(f"\n[picture, {one.width} × {one.height} pixels]" for one in event.pictures)
+            yield step(kind="note", turn=event.turn, label=label, text=excerpt(event.text, piece) + shown)
         case Checked():
             yield _told_checked(event)
         case Flagged() | Reflected() | Condensed() | Delegated() | Listed():

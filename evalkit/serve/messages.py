@@ -21,7 +21,8 @@ from typing import Any, NoReturn, Self
 from evalkit.core.errors import ConfigurationError, ContextOverflow, ProviderError
 from evalkit.core.message import Reply, Request
 from evalkit.serve.faults import Fault, Faults
-from evalkit.serve.wire import BadRequest, Call, body_of, dump, error_of, events_of, parse
+from evalkit.serve.fields import BadRequest
+from evalkit.serve.wire import Call, body_of, dump, error_of, events_of, parse
 
 Answer = Callable[[Request, str | None], Reply]
 """From a request and the caller's `metadata.user_id` to a reply; called from many threads at once.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from evalkit.core.message import JSON, Block, Message, Reply, StopReason, Text, ToolCall, ToolSpec, Usage
+from evalkit.core.message import JSON, Block, Message, Picture, Reply, StopReason, Text, ToolCall, ToolSpec, Usage
 
 NOT_AN_OBJECT = "not_an_object"
 """Where a model gave something else than an object as a tool's arguments, they are kept under this one name."""
@@ -98,6 +98,8 @@ def _block(block: Block) -> dict[str, JSON]:
         return {"type": "text", "text": block.text}
     if isinstance(block, ToolCall):
         return {"type": "tool_use", "id": block.id, "name": block.name, "input": dict(block.input)}
+    if isinstance(block, Picture):
+        return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": block.data}}
     if not block.is_error:
         return {"type": "tool_result", "tool_use_id": block.tool_use_id, "content": block.content}
     text = block.content or "(no output)"
