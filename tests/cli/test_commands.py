@@ -168,7 +168,7 @@ def test_show_variant_draws_the_retries(here: Path, capsys: pytest.CaptureFixtur
     assert evalkit("show", "variant", "config.yaml") == 0
     out = capsys.readouterr().out
     assert "good (baseline)" in out
-    assert "model call   5 tries" in out
+    assert "model call      5 = 5 tries" in out
     assert evalkit("show", "variant", "config.yaml", "--variant", "nobody") == 2
 
 
@@ -184,6 +184,13 @@ def test_validate_and_schema(here: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert evalkit("schema", kind) == 0
         assert json.loads(capsys.readouterr().out)["$schema"].startswith("http://json-schema.org/draft-07")
     assert evalkit("schema", "nonsense") == 2
+
+
+def test_validate_warns_of_retries_that_multiply(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deep = "  deep: {provider: {kind: simulated}, retries: {tool: 5}, verify: {self_correct: 1}}\n"
+    write(here, SUITE, CONFIG.replace("vary: [/provider]", "vary: [/provider, /retries, /verify]") + deep)
+    assert evalkit("validate", "config.yaml") == 0
+    assert "config.yaml: warning: deep: a tool call may be tried 10 times" in capsys.readouterr().out
 
 
 def test_dry_run_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
