@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -12,12 +12,12 @@ from evalkit.core.clock import ManualClock
 from evalkit.core.message import Picture, Price, Usage, user
 from evalkit.core.plan import Caps, Spec, ToolOutput, ToolStyle, Trial, Verify, WrapUp
 from evalkit.core.protocols import CheckResult, Evidence, Session
-from evalkit.core.record import Acted, Asked, Checked, Delegated, Event, Flagged, Nature, Noted, Observed, TrialRecord
+from evalkit.core.record import Acted, Asked, Checked, Delegated, Event, Flagged, Noted, Observed, TrialRecord
 from evalkit.parts._plain_loop import PlainLoop
 from evalkit.parts.detectors.repeat_calls import RepeatCalls
 from evalkit.parts.detectors.state_hash import StateHash
 from evalkit.parts.guardrails.pattern import Pattern
-from evalkit.parts.providers.scripted import Line, Scripted, ScriptedProvider
+from evalkit.parts.providers.scripted import Line, Scripted
 
 Play = Callable[..., TrialRecord]
 MakeTrial = Callable[..., Trial]
@@ -257,37 +257,11 @@ class Pictured:
         return CheckResult(verdict="fail" if self.asked == 1 else "pass", reason="off", picture=SEEN)
 
 
-class Open:
-    """A script's provider whose one reading can be looked at."""
-
-    nature: ClassVar[Nature] = "simulated"
-
-    def __init__(self, script: Scripted) -> None:
-        """Start."""
-        self.opened = ScriptedProvider(script)
-
-    def ready(self) -> str | None:
-        """Always."""
-        return None
-
-    def price(self) -> Price | None:
-        """None is known."""
-        return None
-
-    def window(self) -> int | None:
-        """None is known."""
-        return None
-
-    def open(self, trial: Trial) -> ScriptedProvider:
-        """Give the reading."""
-        return self.opened
-
-
 SEEN = Picture(data="eA==", width=10, height=20)
 
 
-def test_the_picture_of_what_failed_is_shown_to_the_model(play: Play, make_trial: MakeTrial) -> None:
-    model = Open(Scripted(script=(END, END)))
+def test_the_picture_of_what_failed_is_shown_to_the_model(play: Play, make_trial: MakeTrial, watched: Any) -> None:
+    model = watched(END, END)
     record = play(provider=model, **ladder(make_trial, 3, Pictured()))
     assert [event.pictures for event in of(Noted, record)] == [(SEEN,)]
     first, second = model.opened.requests
