@@ -31,9 +31,10 @@ SHORT = "structured-output"
 
 ON_SHORT_WORK = (
     ("react", "react-reflect", "plan-act-reflect", "planner-executor", "checklist-short", "detect-repeats-warn",
-     "detect-repeats-stop", "detect-state", "react-guardrails", "react-wrap-up", "react-tight-caps", "react-window"),
+     "detect-repeats-stop", "detect-cycles", "detect-errors", "detect-state", "react-guardrails", "react-wrap-up",
+     "react-tight-caps", "react-window", "react-fragments", "react-subagent", "tools-prefixed"),
     ("react-long", "context-window", "context-scratchpad", "context-hybrid", "context-compact", "context-reinitialise",
-     "context-clear-results"),
+     "context-clear-results", "tools-cut"),
 )  # fmt: skip
 """Configs that are compared on it, the first of each group the baseline."""
 

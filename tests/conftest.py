@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 from evalkit.core.clock import Clock, ManualClock
-from evalkit.core.message import JSON, Price, ToolSpec
+from evalkit.core.message import JSON, Price, Request, ToolSpec
 from evalkit.core.plan import Spec, Task, Trial, Variant, trial_key
 from evalkit.core.protocols import Check, CheckResult, ContextPolicy, EnvironmentPart, Evidence, Loop, Parts, Tool
 from evalkit.core.record import Nature, TrialRecord
@@ -75,29 +75,36 @@ FULL: Sequence[tuple[str, ContextPolicy]] = (("full", Full()),)
 
 
 class Watched:
-    """A provider that follows a script in one trial; `opened.requests` is what it was asked."""
+    """A provider that follows a script; `requests` is what it was asked in its first trial."""
 
     nature: ClassVar[Nature] = "simulated"
 
-    def __init__(self, *script: Line) -> None:
-        """Begin the script."""
-        self.opened = ScriptedProvider(Scripted(script=script))
+    def __init__(self, *script: Line, usd_price: Price | None = None) -> None:
+        """Keep the script."""
+        self.part = Scripted(script=script, usd_price=usd_price)
+        self.opened: list[ScriptedProvider] = []
+
+    @property
+    def requests(self) -> list[Request]:
+        """What was asked."""
+        return self.opened[0].requests
 
     def ready(self) -> str | None:
         """Always."""
         return None
 
     def price(self) -> Price | None:
-        """None is known."""
-        return None
+        """As the script says."""
+        return self.part.price()
 
     def window(self) -> int | None:
-        """None is known."""
-        return None
+        """As the script says."""
+        return self.part.window()
 
     def open(self, trial: Trial) -> ScriptedProvider:
-        """Give the reading of the script."""
-        return self.opened
+        """Open, and keep what was opened."""
+        self.opened.append(self.part.open(trial))
+        return self.opened[-1]
 
 
 def a_trial(task: Mapping[str, Any] | None = None, variant: Mapping[str, Any] | None = None, index: int = 1) -> Trial:

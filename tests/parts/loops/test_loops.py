@@ -120,7 +120,7 @@ PLAN = Line(
 def test_the_plan_turn_is_asked_without_tools(play: Play, tool: Any, watched: Any) -> None:
     model = watched(Line(text="1. look"), END)
     play(tools=[tool], loop=loop("plan_act_reflect"), provider=model)
-    assert [bool(request.tools) for request in model.opened.requests] == [False, True]
+    assert [bool(request.tools) for request in model.requests] == [False, True]
 
 
 def test_an_executor_has_a_system_prompt_and_a_context_of_its_own(play: Play, tool: Any, watched: Any) -> None:
@@ -134,7 +134,7 @@ def test_an_executor_has_a_system_prompt_and_a_context_of_its_own(play: Play, to
         provider=model,
         policies=lambda specs: tuple((spec.kind, policies[spec.kind]) for spec in specs),
     )
-    executor, synthesis = model.opened.requests[4], model.opened.requests[5]
+    executor, synthesis = model.requests[4], model.requests[5]
     assert record.outcome == "passed"
     assert (executor.system, synthesis.system) == ("You look.", "")
     assert len(executor.messages) == 3
