@@ -333,7 +333,7 @@ class Backend(Protocol):
     """Where trials are played."""
 
     def map(self, play: Play, trials: Iterable[Trial]) -> Iterator[TrialRecord]:
-        """Play lazily drawn trials, several at a time, and yield records as they come."""
+        """Play lazily drawn trials, several at a time, and yield records as they come; raises `WorkerDied`, after which it can be asked anew."""
 
 
 class Store(Protocol):
