@@ -97,11 +97,11 @@ class Box:
             ending.enter_context(line)
             pipe, output = os.pipe()
             ending.callback(os.close, pipe)
-            try:
-                self._send(theirs.fileno(), output)
-            finally:
-                theirs.close()
-                os.close(output)
+            with theirs, ExitStack() as given:
+                given.callback(os.close, output)
+                nothing = os.open(os.devnull, os.O_RDONLY)
+                given.callback(os.close, nothing)
+                self._send(theirs.fileno(), nothing, output, output)
             return _watched(line, pipe, asked, limits, self)
 
     def _send(self, *handles: int) -> None:

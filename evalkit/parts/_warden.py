@@ -5,8 +5,8 @@ runner lets go of the channel, however the runner came to its end. What it says 
 
     python -I -S -c SOURCE MOST
 
-The channel is its standard output. A byte on it is answered with a byte, so that the runner learns who this is; with the byte may come two handles:
-a command's own line and its output. On the line comes a count of bytes and one of words, then the folder, the words and the variables,
+The channel is its standard output. A byte on it is answered with a byte, so that the runner learns who this is; with the byte may come four handles:
+a command's own line, and its standard input, output and error. On the line comes a count of bytes and one of words, then the folder, the words and the variables,
 each ended by NUL. Back goes `E` and an errno, or `C` and the command's status (`P` where there were too many processes). What comes then ends the
 command: `k`, or the end of the line. MOST is how many processes and threads there may be at once.
 """
@@ -72,16 +72,17 @@ class Warden:
             self.start(*handles)
         return bool(text)
 
-    def start(self, line: int, output: int) -> None:
+    def start(self, line: int, *standard: int) -> None:
         """Start a command in a session of its own; where that cannot be done, its line is told."""
         try:
-            pid = spawn(ask(line), output)
+            pid = spawn(ask(line), standard)
         except OSError as error:
             say(line, b"E", error.errno or 0)
             os.close(line)
             return
         finally:
-            os.close(output)
+            for one in standard:
+                os.close(one)
         self.lines[pid], self.handles[pid] = line, os.pidfd_open(pid)
         self.wakers[line] = self.wakers[self.handles[pid]] = pid
 
@@ -129,16 +130,12 @@ def ask(line: int) -> tuple[bytes, list[bytes], dict[bytes, bytes]]:
     return folder, fields[:count], {name: value for name, _, value in names}
 
 
-def spawn(asked: tuple[bytes, list[bytes], dict[bytes, bytes]], output: int) -> int:
+def spawn(asked: tuple[bytes, list[bytes], dict[bytes, bytes]], standard: tuple[int, ...]) -> int:
     """Start a program and give its number; raises `OSError` where that cannot be done."""
     folder, words, variables = asked
     os.chdir(folder)
-    nothing = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        copies = [(os.POSIX_SPAWN_DUP2, one, place) for place, one in enumerate((nothing, output, output))]
-        return os.posix_spawn(words[0], words, variables, file_actions=copies, setsid=True, setsigdef=SET_ASIDE)
-    finally:
-        os.close(nothing)
+    copies = [(os.POSIX_SPAWN_DUP2, one, place) for place, one in enumerate(standard)]
+    return os.posix_spawn(words[0], words, variables, file_actions=copies, setsid=True, setsigdef=SET_ASIDE)
 
 
 def say(line: int, what: bytes, number: int) -> None:
