@@ -23,9 +23,10 @@ import pytest
 from sandbox_attacks import KEY, QUIET, asleep
 
 from evalkit.core.sandbox import Sandbox
+from evalkit.parts._box import SandboxBroke
 from evalkit.parts._bubblewrap import interpreter
 from evalkit.parts._process import Finished, Limits, surroundings
-from evalkit.parts._sandbox import Cell, open_cell, probe
+from evalkit.parts._sandbox import Boxed, Cell, open_cell, probe
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("sandbox_attacks.py")
@@ -276,3 +277,11 @@ def test_bystanders_live(cell: Cell, tmp_path: Path) -> None:
         cell.close()
         assert bystander.poll() is None
         bystander.send_signal(signal.SIGKILL)
+
+
+def test_a_sandbox_that_does_not_start_says_why(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    cell = Boxed(words=("/bin/sh", "-c", "echo forbidden here >&2; exit 1"))
+    with pytest.raises(SandboxBroke, match="did not start: forbidden here"):
+        sh(cell, tmp_path, "true")
+    cell.close()
