@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from evalkit.cli.confine import RECORD
 from evalkit.core.errors import RunInvalid
 from evalkit.measure.table import Table
 from evalkit.report.about import About
@@ -69,6 +70,12 @@ def table_of(store: RunStore) -> Table:
     )
 
 
+def _sandbox(manifest: Manifest) -> str:
+    """What held the processes of the trials; runs that do not say were imported, or are of an evalkit that had none."""
+    levels = manifest.settings.get(RECORD)
+    return ", then ".join(map(str, levels)) if isinstance(levels, list) and levels else "not recorded"
+
+
 def about(manifest: Manifest) -> About:
     """The facts that a report tells of a run."""
     found = manifest.origin
@@ -84,6 +91,6 @@ def about(manifest: Manifest) -> About:
         commit=found.commit or "",
         dirty=bool(found.dirty),
         versions={"evalkit": found.evalkit, "python": found.python, **found.packages},
-        machine={"system": found.system, "cpus": str(found.cpus)},
+        machine={"system": found.system, "cpus": str(found.cpus), "sandbox": _sandbox(manifest)},
         command=found.command,
     )

@@ -12,12 +12,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalkit import parts
 from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import conclude, judged, own_gate
+from evalkit.cli.confine import LEVELS, RECORD, going_on, natures, settle
 from evalkit.cli.exits import Exit
 from evalkit.cli.interrupt import Abandoned, interruptible
 from evalkit.cli.options import Command, Values, positive, whole
@@ -27,6 +28,7 @@ from evalkit.cli.reading import numbers
 from evalkit.core.clock import SystemClock
 from evalkit.core.errors import ConfigurationError, Problem
 from evalkit.core.plan import Config, Suite, Trial, Variant, trial_key
+from evalkit.core.sandbox import PLAIN, Sandbox
 from evalkit.load import load
 from evalkit.run.backends import BACKENDS, backend
 from evalkit.run.execute import Brake, Ended, Execution
@@ -52,6 +54,10 @@ COMMAND.option("-n", "--trials", help="trials of each task; else as the suites s
 COMMAND.option("-j", "--jobs", help="trials at once", convert=whole(1), default=8)
 COMMAND.option("--backend", help="where trials are played", choices=tuple(BACKENDS), default="threads")
 COMMAND.option("--retries", help="attempts in all at a trial that our own world broke", convert=whole(1), default=3)
+COMMAND.option("--sandbox", help="what holds the commands of trials", choices=LEVELS, default="auto")
+COMMAND.option(
+    "--sandbox-show", help="a folder that a sandbox shows, read-only, besides the system's", many=True, default=()
+)
 COMMAND.option("--max-usd", help="stop starting trials once the run has cost so many dollars", convert=positive)
 COMMAND.option("--seed", help="seed of the order of tasks and of simulated models", convert=whole(0), default=0)
 COMMAND.option("-o", "--out", help="the run's own folder; else one under reports/, the last of these suites goes on")
@@ -75,10 +81,12 @@ class Plan:
     suites: tuple[Suite, ...]
     config: Config
     seed: int
+    sandbox: Sandbox = PLAIN
+    level: str = ""
 
     def trials(self) -> Iterator[Trial]:
         """The trials that this makes, in their order."""
-        return schedule(self.suites, self.config.variants, self.seed)
+        return schedule(self.suites, self.config.variants, self.seed, self.sandbox)
 
 
 def run(values: Values) -> int:
@@ -88,6 +96,7 @@ def run(values: Values) -> int:
         say(_described(plan, _folder(values, plan)[0]))
         return Exit.OK
     _check_ready(plan)
+    plan = _confined(values, plan)
     ready(values.junit, github=values.github)
     workers = backend(values.backend, values.jobs)
     command = shlex.join(["evalkit", "run", *(sys.argv[2:] if sys.argv[1:2] == ["run"] else values.suites)])
@@ -152,6 +161,14 @@ def _check_ready(plan: Plan) -> None:
         raise ConfigurationError(*problems.values())
 
 
+def _confined(values: Values, plan: Plan) -> Plan:
+    """Settle what holds the processes of the trials, and say what there is to say of it."""
+    settled = settle(values.sandbox, values.sandbox_show, plan.suites, plan.config.variants)
+    if settled.told:
+        tell(settled.told)
+    return replace(plan, sandbox=settled.sandbox, level=settled.level)
+
+
 def _folder(values: Values, plan: Plan) -> tuple[Path, str]:
     """The folder that this run goes to, and its fingerprint."""
     mark = fingerprint(plan.all_suites, plan.all_variants, plan.seed)
@@ -175,8 +192,14 @@ def _open(values: Values, plan: Plan, command: str) -> RunStore:
         origin=origin(command),
         baseline=plan.config.baseline,
         gates=plan.config.gates,
-        natures={one.name: parts.build("providers", one.provider).nature for one in plan.config.variants},
-        settings={"backend": values.backend, "jobs": values.jobs, "retries": values.retries},
+        natures=natures(plan.config.variants),
+        settings={
+            "backend": values.backend,
+            "jobs": values.jobs,
+            "retries": values.retries,
+            RECORD: [plan.level],
+            "sandbox_show": list(plan.sandbox.show),
+        },
     )
     if not (folder / "run.json").exists():
         tell(f"run folder: {folder}")
@@ -190,6 +213,10 @@ def _open(values: Values, plan: Plan, command: str) -> RunStore:
             "choose another folder with --out, or leave --out away",
         )
     tell(_going_on(store.manifest, fresh, folder))
+    levels, unlike = going_on(store.manifest.settings, plan.level)
+    if unlike:
+        tell(unlike)
+    fresh = replace(fresh, settings={**fresh.settings, RECORD: levels})
     store.update_plan(united(store.manifest, fresh, plan.all_suites, plan.all_variants))
     return store
 

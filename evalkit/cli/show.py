@@ -54,7 +54,8 @@ def _show_run(found: Run, values: Values) -> int:
         colour = colours(no_color=values.no_color)
         say(headline(summary, width(), color=colour))
         say("\n" + task_table(task_rows(found.table), width(), color=colour))
-        say(f"\na trial's trace: evalkit show {values.what} TASK TRIAL --variant VARIANT")
+        say(f"\nsandbox: {clean_name(summary['sandbox'])}")
+        say(f"a trial's trace: evalkit show {values.what} TASK TRIAL --variant VARIANT")
     return Exit.OK
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NoReturn, Protocol
+from typing import Literal, NoReturn, Protocol, runtime_checkable
 
 from evalkit.core.message import JSON, Message, Picture, Price, Reply, Request, ToolCall, ToolResult, ToolSpec
 from evalkit.core.plan import Caps, Spec, Task, Trial
 from evalkit.core.record import Event, Nature, Stop, Tally, TrialRecord, Verdict
+from evalkit.core.sandbox import Sandbox
 
 
 class Provider(Protocol):
@@ -50,6 +51,10 @@ class Ground(Protocol):
     @property
     def base(self) -> Path:
         """The folder that relative paths in a suite start from: read it, never write to it."""
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What is to hold the processes that the environment starts."""
 
     def folder(self) -> Path:
         """An empty folder of this trial alone, made at the first call."""
@@ -91,6 +96,15 @@ class Tool(Protocol):
         """Run it with arguments that fit its schema; raises a `ToolError` where it fails. `base` as in `spec`."""
 
 
+@runtime_checkable
+class StartsProcesses(Protocol):
+    """What a part of any family says of itself where it may start processes on what an agent wrote."""
+
+    @property
+    def starts_processes(self) -> bool:
+        """True where it does with the options that it has: a run then wants a sandbox."""
+
+
 class SessionTool(Protocol):
     """A tool that works through the session itself, such as one that hands a question to another loop."""
 
@@ -124,6 +138,10 @@ class Evidence(Protocol):
     @property
     def transcript(self) -> tuple[Message, ...]:
         """The whole conversation."""
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What is to hold the processes that the check starts."""
 
     def state(self) -> JSON:
         """The environment's observable state."""
@@ -242,6 +260,10 @@ class Session(Protocol):
         """What is to be done."""
 
     @property
+    def sandbox(self) -> Sandbox:
+        """What is to hold the processes that the loop itself starts."""
+
+    @property
     def tools(self) -> tuple[ToolSpec, ...]:
         """All tools, the environment's and the suite's."""
 
@@ -311,7 +333,7 @@ class Backend(Protocol):
     """Where trials are played."""
 
     def map(self, play: Play, trials: Iterable[Trial]) -> Iterator[TrialRecord]:
-        """Play lazily drawn trials, several at a time, and yield records as they come."""
+        """Play lazily drawn trials, several at a time, and yield records as they come; raises `WorkerDied`, after which it can be asked anew."""
 
 
 class Store(Protocol):

@@ -17,6 +17,7 @@ from evalkit.core.message import JSON, Message, Picture, Reply
 from evalkit.core.plan import Spec, Task
 from evalkit.core.protocols import Check, CheckResult, Environment
 from evalkit.core.record import Checked, Verdict
+from evalkit.core.sandbox import Sandbox
 from evalkit.engine.contain import contain, explain
 from evalkit.engine.ground import TrialGround
 
@@ -31,6 +32,11 @@ class WorldEvidence:
     world: Environment
     ground: TrialGround
     asking: Callable[[tuple[Message, ...], int], Reply]
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What is to hold the processes that a check starts."""
+        return self.ground.sandbox
 
     def state(self) -> JSON:
         """The environment's observable state."""

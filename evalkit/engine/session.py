@@ -16,6 +16,7 @@ from evalkit.core.message import Message, Picture, Reply, Request, ToolCall, Too
 from evalkit.core.plan import Caps, Spec, Task, digest
 from evalkit.core.protocols import Loop, MemoRequest, Result, SessionTool
 from evalkit.core.record import Acted, Delegated, Event, Noted, Observed, Stop, Tally
+from evalkit.core.sandbox import Sandbox
 from evalkit.engine.asking import Asker, Failed
 from evalkit.engine.budget import crossed, exhausted
 from evalkit.engine.contain import contain, explain
@@ -77,6 +78,11 @@ class TrialSession:
     def task(self) -> Task:
         """What is to be done."""
         return self._kit.trial.task
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What is to hold the processes that the loop itself starts."""
+        return self._kit.trial.sandbox
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:

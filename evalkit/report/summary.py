@@ -38,6 +38,7 @@ def summarise(table: Table, about: About, *, confidence: float = 0.95) -> dict[s
         "run": about.run,
         "suite": ", ".join(about.suites),
         "simulated": "simulated" in about.natures,
+        "sandbox": about.machine.get("sandbox", ""),
         "completeness": {
             "planned": int(table.planned.sum()),
             "measured": int(table.passed.sum() + table.failed.sum()),

@@ -19,9 +19,11 @@ from annotated_types import Ge, Gt, Le, Lt
 from evalkit.core.errors import GraderBroke, ToolError
 from evalkit.core.message import Picture, user
 from evalkit.core.protocols import CheckResult, Evidence
+from evalkit.core.sandbox import Sandbox
 from evalkit.parts._duration import Duration
 from evalkit.parts._paths import read, steps
-from evalkit.parts._process import Finished, Limits, end_all, run, surroundings
+from evalkit.parts._process import Finished, Limits, surroundings
+from evalkit.parts._sandbox import open_cell
 from evalkit.parts.checks._brief import ask, question
 
 KINDS = (".html", ".htm", ".svg")
@@ -94,6 +96,11 @@ class Visual:
         if self.reference is not None and (self.width is not None or self.height is not None):
             raise ValueError("width and height are those of the reference: leave them out, or the reference")
 
+    @property
+    def starts_processes(self) -> bool:
+        """True: the browser runs the scripts that the agent wrote."""
+        return True
+
     def judge(self, evidence: Evidence) -> CheckResult:
         """Picture the page, compare, and have it looked at."""
         wanted = self._wanted(evidence)
@@ -103,7 +110,7 @@ class Visual:
         except ToolError as error:
             return CheckResult(verdict="fail", reason=str(error))
         width, height = (self.width or WIDTH, self.height or HEIGHT) if wanted is None else wanted.size
-        found = self._picture(folder, width=width, height=height)
+        found = self._picture(folder, evidence.sandbox, width=width, height=height)
         if isinstance(found, CheckResult):
             return found
         results = [] if wanted is None else [self._compared(wanted, found)]
@@ -146,7 +153,7 @@ class Visual:
             verdict="pass" if difference.share <= self.tolerance else "fail", reason=f"{self.page}: {told}"
         )
 
-    def _picture(self, folder: Path, *, width: int, height: int) -> bytes | CheckResult:
+    def _picture(self, folder: Path, sandbox: Sandbox, *, width: int, height: int) -> bytes | CheckResult:
         """Make the picture, as PNG; a failed result where the page cannot be pictured."""
         try:
             from evalkit.parts.checks._render import (  # noqa: PLC0415  # an extra, and heavy
@@ -163,7 +170,7 @@ class Visual:
         if browser is None:
             raise GraderBroke(f"visual needs a browser: install Chromium; none of {', '.join(BROWSERS)} is on the path")
         words = (str(folder), self.page, str(width), str(height), PICTURE, str(self.timeout), browser)
-        done, picture = _run(words, START_SECONDS + 2 * self.timeout + SPARE_SECONDS)
+        done, picture = _run(words, sandbox, START_SECONDS + 2 * self.timeout + SPARE_SECONDS)
         if picture is not None:
             return picture
         lines = done.text.splitlines()
@@ -174,19 +181,21 @@ class Visual:
         raise GraderBroke(f"{browser} made no picture: {done.text[-1000:].strip() or done.ended}")
 
 
-def _run(words: Sequence[str], seconds: float) -> tuple[Finished, bytes | None]:
-    """Run the program that makes the picture, and end all that it started; give the picture where it made one."""
+def _run(words: Sequence[str], sandbox: Sandbox, seconds: float) -> tuple[Finished, bytes | None]:
+    """Run the program that makes the picture, and end all that it started; give the picture where it made one.
+
+    `words` begin with the folder of the page and end with the browser: both have to be seen.
+    """
     with tempfile.TemporaryDirectory(prefix="evalkit-visual-", ignore_cleanup_errors=True) as made:
         private = Path(made).resolve()
-        try:
-            done = run(
+        seen = (Path(words[0]), PROGRAM, Path(words[-1]).resolve().parent)
+        with open_cell(sandbox, folders=(private,), temporary=private, read=seen) as cell:
+            done = cell.run(
                 (sys.executable, "-P", str(PROGRAM), *words),
                 folder=private,
                 variables=surroundings(private, private, {"PYTHONPATH": _importable()}),
                 limits=Limits(seconds=seconds, memory=UNBOUNDED),
             )
-        finally:
-            end_all(private)
         made_one = done.code == 0 and done.ended == "itself"
         return done, (private / PICTURE).read_bytes() if made_one else None
 

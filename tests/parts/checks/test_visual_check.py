@@ -23,9 +23,11 @@ from evalkit.core.errors import GraderBroke
 from evalkit.core.message import Message, Picture, Request
 from evalkit.core.plan import Task
 from evalkit.core.protocols import CheckResult, Evidence
+from evalkit.core.sandbox import PLAIN, Sandbox
 from evalkit.engine.grading import WorldEvidence
 from evalkit.engine.ground import TrialGround
 from evalkit.parts import faults
+from evalkit.parts._sandbox import probe
 from evalkit.parts.providers.scripted import Line, Scripted, ScriptedProvider
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -40,14 +42,14 @@ Ask = Callable[..., CheckResult]
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Iterator[Ask]:
+def ask(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Ask]:
     """Ask about the page of a workspace; references are a box on white, and all green."""
     box = Image.new("RGB", (200, 120), "white")
     ImageDraw.Draw(box).rectangle((40, 30, 139, 79), fill="#cc0033")
     box.save(tmp_path / "box.png")
     Image.new("RGB", (200, 120), "#008800").save(tmp_path / "green.png")
     (tmp_path / "broken.png").write_text("no picture")
-    with TrialGround(tmp_path) as ground:
+    with TrialGround(tmp_path, getattr(request, "param", PLAIN)) as ground:
 
         def asked(files: dict[str, str], /, **options: Any) -> CheckResult:
             given = evidence(ground, environment={"kind": "workspace", "files": files})
@@ -247,6 +249,7 @@ def test_a_page_reads_no_file_but_its_own(tmp_path: Path) -> None:
         """Evidence that is a folder as it stands, links that lead out of it and all."""
 
         task = Task(suite="s", id="t", prompt="p", graders=(), base=str(tmp_path))
+        sandbox = PLAIN
 
         def copy(self) -> Path:
             """Give the folder."""
@@ -384,3 +387,9 @@ def test_naming_the_kind_loads_no_browser_and_no_arrays() -> None:
     program = "from evalkit.parts import faults; import sys; print(faults('checks', 'visual', {'page': 'a.html', 'reference': 'a.png'}), sorted({'playwright', 'PIL', 'numpy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "() []"
+
+
+@pytest.mark.skipif(bool(probe()), reason=f"no sandbox: {probe()}")
+@pytest.mark.parametrize("ask", [Sandbox(kind="bubblewrap")], indirect=True, ids=["held"])
+def test_in_a_sandbox_pages_are_pictured_as_without(ask: Ask) -> None:
+    assert ask({"index.html": GREEN}).verdict == "pass"
