@@ -11,9 +11,9 @@ from pathlib import Path
 
 from evalkit import parts
 from evalkit.core.errors import ConfigurationError
+from evalkit.core.message import Nature
 from evalkit.core.plan import Spec, Suite, Variant
 from evalkit.core.protocols import StartsProcesses
-from evalkit.core.record import Nature
 from evalkit.core.sandbox import PLAIN, Sandbox
 from evalkit.parts._sandbox import probe
 
@@ -47,21 +47,21 @@ def settle(asked: str, show: Sequence[str], suites: Sequence[Suite], variants: S
                 f"--sandbox-show {folder}", "is no path from the root that exists", "name a folder as /opt/tools"
             )
     wanting = ", ".join(dict.fromkeys(_wanting(suites, variants)))
-    live = "live" in natures(variants).values()
+    real = any(nature in ("live", "local") for nature in natures(variants).values())
     if asked == "none":
-        risk = f"no sandbox: {wanting} can read what you can read, and reach your network" if wanting and live else ""
+        risk = f"no sandbox: {wanting} can read what you can read, and reach your network" if wanting and real else ""
         return Settled(sandbox=PLAIN, level="none" if wanting else UNUSED, told=risk)
     if not wanting and asked != "require":
         return Settled(sandbox=PLAIN, level=UNUSED)
     lacking = probe()
     if not lacking:
         return Settled(sandbox=Sandbox(kind="bubblewrap", show=tuple(show)), level="bubblewrap" if wanting else UNUSED)
-    if asked == "auto" and not live:
-        told = f"no sandbox ({lacking}): {wanting} run beside evalkit; the model is none that is live, so what they run is the suite's own"
+    if asked == "auto" and not real:
+        told = f"no sandbox ({lacking}): {wanting} run beside evalkit; there is no real model, so what they run is the suite's own"
         return Settled(sandbox=PLAIN, level="none", told=told)
     what = f"there is no sandbox for {wanting or 'anything'}: {lacking}"
     if asked == "auto":
-        what = f"a live model would run code with all that you may do, for {lacking}. It concerns {wanting}"
+        what = f"a real model would run code with all that you may do, for {lacking}. It concerns {wanting}"
     raise ConfigurationError.of(f"--sandbox {asked}", what, MEND)
 
 

@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evalkit.core.errors import ToolErrorKind
-from evalkit.core.message import Picture, Reply, ToolCall, ToolResult, Usage
+from evalkit.core.message import Nature, Picture, Reply, ToolCall, ToolResult, Usage
 from evalkit.core.plan import TrialKey
 
 SCHEMA = 1
 
 Outcome = Literal["passed", "failed", "error"]
-Nature = Literal["live", "simulated", "replayed"]
-"""Where replies come from; anything but `live` is shown as a badge wherever its numbers are shown."""
-
 Verdict = Literal["pass", "fail", "unknown"]
 
 
@@ -108,7 +105,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A model call: how much of the transcript was sent (`sent` of `held` messages), the reply, and the failed attempts before it."""
+    """A model call: how much of the transcript was sent (`sent` of `held` messages), the reply, and the failed attempts before it.
+
+    `asked` is the request's fingerprint, by which a replay sees whether it is asked the same.
+    """
 
     turn: int
     call: int
@@ -120,12 +120,13 @@ class Asked:
     seconds: float
     attempts: tuple[Attempt, ...] = ()
     agent: str = ""
+    asked: str = ""
     type: Literal["asked"] = "asked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unanswered:
-    """A model call that failed for good: the last error and every failed attempt, the last one included."""
+    """A model call that failed for good: the last error and every failed attempt, the last one included; `asked` as in `Asked`."""
 
     turn: int
     call: int
@@ -134,6 +135,7 @@ class Unanswered:
     seconds: float
     attempts: tuple[Attempt, ...] = ()
     agent: str = ""
+    asked: str = ""
     type: Literal["unanswered"] = "unanswered"
 
 

@@ -37,8 +37,8 @@ def summarise(table: Table, about: About, *, confidence: float = 0.95) -> dict[s
     return {
         "run": about.run,
         "suite": ", ".join(about.suites),
-        "simulated": "simulated" in about.natures,
         "sandbox": about.machine.get("sandbox", ""),
+        "natures": list(about.natures),
         "completeness": {
             "planned": int(table.planned.sum()),
             "measured": int(table.passed.sum() + table.failed.sum()),

@@ -14,9 +14,10 @@ from typing import Any
 
 from evalkit import parts as families
 from evalkit.core.clock import SystemClock
+from evalkit.core.message import Nature
 from evalkit.core.plan import Spec, Task, Trial, Variant
 from evalkit.core.protocols import ContextPolicy, Parts
-from evalkit.core.record import Nature, Stop, TrialRecord
+from evalkit.core.record import Stop, TrialRecord
 from evalkit.engine.contain import contain, explain
 from evalkit.engine.trial import play_trial, unplayable
 
