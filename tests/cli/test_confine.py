@@ -113,7 +113,7 @@ def test_a_live_model_that_may_run_commands_is_refused_without_a_sandbox(tmp_pat
     )
     code, told = without(tmp_path, "run", suite, "-o", "out", ANTHROPIC_API_KEY="sk-ant-nothing-1234567890")
     assert code == 2
-    assert "--sandbox auto: a live model would run code with all that you may do" in told
+    assert "--sandbox auto: a real model would run code with all that you may do" in told
     assert "--sandbox none" in told
     assert "Traceback" not in told
     assert not (tmp_path / "out").exists()
