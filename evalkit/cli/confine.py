@@ -1,6 +1,6 @@
 """Which sandbox a run's processes get: what was asked, what the run would start, and what this machine can do, weighed before the first trial.
 
-Invariant: code that a live model wrote never runs without a sandbox unless a person said `none`; and whatever was settled is told and recorded.
+Invariant: code that a real model wrote never runs without a sandbox unless a person said `none`; and whatever was settled is told and recorded.
 """
 
 from __future__ import annotations
@@ -40,14 +40,17 @@ def natures(variants: Sequence[Variant]) -> dict[str, Nature]:
 
 
 def settle(asked: str, show: Sequence[str], suites: Sequence[Suite], variants: Sequence[Variant]) -> Settled:
-    """Choose; raises `ConfigurationError` where what was asked cannot be had."""
+    """Choose; raises `ConfigurationError` where what was asked cannot be had.
+
+    Any model but a simulated one writes what nobody has read: one on this machine, and the replies of a replay, too.
+    """
     for folder in show:
         if not Path(folder).is_absolute() or not Path(folder).exists():
             raise ConfigurationError.of(
                 f"--sandbox-show {folder}", "is no path from the root that exists", "name a folder as /opt/tools"
             )
     wanting = ", ".join(dict.fromkeys(_wanting(suites, variants)))
-    real = any(nature in ("live", "local") for nature in natures(variants).values())
+    real = any(nature != "simulated" for nature in natures(variants).values())
     if asked == "none":
         risk = f"no sandbox: {wanting} can read what you can read, and reach your network" if wanting and real else ""
         return Settled(sandbox=PLAIN, level="none" if wanting else UNUSED, told=risk)
@@ -57,7 +60,7 @@ def settle(asked: str, show: Sequence[str], suites: Sequence[Suite], variants: S
     if not lacking:
         return Settled(sandbox=Sandbox(kind="bubblewrap", show=tuple(show)), level="bubblewrap" if wanting else UNUSED)
     if asked == "auto" and not real:
-        told = f"no sandbox ({lacking}): {wanting} run beside evalkit; there is no real model, so what they run is the suite's own"
+        told = f"no sandbox ({lacking}): {wanting} run beside evalkit; the model is simulated, so what they run is the suite's own"
         return Settled(sandbox=PLAIN, level="none", told=told)
     what = f"there is no sandbox for {wanting or 'anything'}: {lacking}"
     if asked == "auto":

@@ -12,6 +12,7 @@ import socket
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -220,13 +221,10 @@ def main() -> None:
         attack.sh(cell, home, temporary, f"(sleep {MARK} &) > /dev/null 2>&1")
         if sys.argv[1] == "freeze":
             (home / "freeze.py").write_text(textwrap.dedent(FREEZE))
-            attack.sh(
-                cell,
-                home,
-                temporary,
-                "python3 freeze.py > frozen 2>&1 & while ! grep -q ptrace frozen; do sleep 0.01; done",
-                seconds=1.0,
-            )
+            words = (cell, home, temporary, "python3 freeze.py > frozen")
+            threading.Thread(target=attack.sh, args=words, daemon=True).start()
+            while not (home / "frozen").exists() or "ptrace 0" not in (home / "frozen").read_text():
+                time.sleep(0.01)
         print(root, flush=True)  # noqa: T201  # read by the test
         time.sleep(60)
     finally:

@@ -40,7 +40,7 @@ def summary_of(records: list[TrialRecord], planned: int = 8, **facts: Any) -> di
 
 def test_the_summary_has_the_keys_that_are_promised() -> None:
     found = summary_of(list(a_run(3, VARIANTS)))
-    assert set(found) == {"run", "suite", "natures", "completeness", "variants", "highest"}
+    assert set(found) == {"run", "suite", "natures", "sandbox", "completeness", "variants", "highest"}
     assert found["completeness"] == {"planned": 48, "measured": 48, "errors": 0, "missing": 0}
     assert set(found["variants"]) == set(VARIANTS)
     react = found["variants"]["react"]
