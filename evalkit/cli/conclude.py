@@ -14,6 +14,8 @@ from typing import Any
 from evalkit.cli.exits import Exit
 from evalkit.cli.output import colours, say, say_json, width
 from evalkit.cli.reading import Run, numbers
+from evalkit.core.errors import RunInvalid
+from evalkit.core.message import Nature
 from evalkit.core.plan import Gate
 from evalkit.core.record import TrialRecord
 from evalkit.measure.compare import compare
@@ -22,6 +24,8 @@ from evalkit.measure.stop_shift import stop_shifts
 from evalkit.report.summary import compare_json, gate_json, summarise, task_rows
 from evalkit.report.terminal import gate_text, headline
 from evalkit.store.runstore import RunStore
+
+REPLAYED: Nature = "replayed"
 
 CODES = {
     "pass": Exit.OK,
@@ -48,6 +52,8 @@ def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, ju
         path = write_report(found)
         if not as_json:
             say(f"\nreport: {path}")
+    if judge:
+        refuse_replayed(found)
     if judge and verdict is not None:
         return CODES[verdict.verdict]
     if judge:
@@ -57,9 +63,17 @@ def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, ju
 
 
 def own_gate(found: Run) -> Judgement | None:
-    """Judge a run by the gates that its config named; None where it named none."""
+    """Judge a run by the gates that its config named; None where it named none, and for replayed trials."""
     rules = applicable(found.about.gates, found.table.variants)
-    return judge(found.table, rules) if rules else None
+    return judge(found.table, rules) if rules and REPLAYED not in found.about.natures else None
+
+
+def refuse_replayed(found: Run) -> None:
+    """Raise `RunInvalid` where trials were replayed: a verdict on them would count old evidence as new."""
+    if REPLAYED in found.about.natures:
+        raise RunInvalid(
+            f"{found.about.run} holds replayed trials, which are no new evidence: gate the run that was recorded"
+        )
 
 
 def applicable(gates: Sequence[Gate], variants: Sequence[str]) -> tuple[Gate, ...]:
@@ -76,7 +90,8 @@ def compared(found: Run, baseline: str | None = None) -> dict[str, Any]:
     """The object that `compare --json` prints."""
     chosen = baseline or found.table.baseline or found.table.variants[0]
     shifts = stop_shifts(found.table, baseline=chosen)
-    return compare_json(compare(found.table, baseline=chosen), found.about.variants, chosen, shifts)
+    shown = compare_json(compare(found.table, baseline=chosen), found.about.variants, chosen, shifts)
+    return {**shown, "natures": list(found.about.natures)}
 
 
 def write_report(found: Run) -> Path:

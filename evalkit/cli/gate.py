@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evalkit.cli.ci import quiet, ready, tell_ci
-from evalkit.cli.conclude import CODES, applicable
+from evalkit.cli.conclude import CODES, applicable, refuse_replayed
 from evalkit.cli.exits import Exit
 from evalkit.cli.options import Command, Values, share
 from evalkit.cli.output import colours, say, say_json, tell, width
@@ -39,6 +39,7 @@ def run(values: Values) -> int:
     ready(values.junit, github=values.github)
     found = open_run(values.run)
     with found.store:
+        refuse_replayed(found)
         rules: list[Gate | str] = [*_texts(values.min, ">="), *_texts(values.max, "<=")]
         if values.baseline is not None:
             rules += [

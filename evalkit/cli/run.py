@@ -22,6 +22,7 @@ from evalkit.cli.confine import LEVELS, RECORD, going_on, natures, settle
 from evalkit.cli.exits import Exit
 from evalkit.cli.interrupt import Abandoned, interruptible
 from evalkit.cli.options import Command, Values, positive, whole
+from evalkit.cli.origins import watched
 from evalkit.cli.output import say, tell
 from evalkit.cli.progress import KINDS, Counts, progress
 from evalkit.cli.reading import numbers
@@ -247,7 +248,7 @@ def _execute(execution: Execution, plan: Plan, store: RunStore, view: str) -> En
     try:
         with ExitStack() as stack:
             stack.enter_context(interruptible(asked, GRACE))
-            execution.told = stack.enter_context(progress(view, counts))
+            execution.told = watched(store, stack.enter_context(progress(view, counts)))
             ended = execution.run(plan.trials())
             store.flush()
             return ended

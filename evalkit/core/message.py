@@ -8,7 +8,7 @@ The shapes follow the Messages API, so that a transcript reads the same on the w
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -184,6 +184,21 @@ class Request:
     call: int = 1
 
 
+Nature = Literal["live", "local", "simulated", "replayed"]
+"""Where replies come from; anything but `live` is shown as a badge wherever its numbers are shown.
+
+`live` is a model behind an API elsewhere, `local` one that is served on this machine, `simulated` no model at all, `replayed` the
+recorded replies of an earlier run, of whatever nature those were.
+"""
+
+_LEAST_FIRST: tuple[Nature, ...] = ("replayed", "simulated", "local", "live")
+
+
+def least(natures: Iterable[Nature]) -> Nature:
+    """Of several natures the one that proves the least: a trial with one simulated reply is no trial of a live model."""
+    return min(natures, key=_LEAST_FIRST.index)
+
+
 StopReason = Literal[
     "end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "model_context_window_exceeded"
 ]
@@ -191,13 +206,18 @@ StopReason = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A model's answer; `usd` is None where the price is unknown, never 0 instead."""
+    """A model's answer; `usd` is None where the price is unknown, never 0 instead.
+
+    `nature` is what the answer said of its own origin, None where it said nothing: a server that simulates says so in
+    each answer, and is believed.
+    """
 
     message: Message
     stop_reason: StopReason
     usage: Usage = field(default_factory=Usage)
     usd: float | None = None
     model: str = ""
+    nature: Nature | None = None
 
     @property
     def text(self) -> str:

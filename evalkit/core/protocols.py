@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn, Protocol, runtime_checkable
 
-from evalkit.core.message import JSON, Message, Picture, Price, Reply, Request, ToolCall, ToolResult, ToolSpec
+from evalkit.core.message import JSON, Message, Nature, Picture, Price, Reply, Request, ToolCall, ToolResult, ToolSpec
 from evalkit.core.plan import Caps, Spec, Task, Trial
-from evalkit.core.record import Event, Nature, Stop, Tally, TrialRecord, Verdict
+from evalkit.core.record import Event, Stop, Tally, TrialRecord, Verdict
 from evalkit.core.sandbox import Sandbox
 
 

@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evalkit.core.errors import ToolErrorKind
-from evalkit.core.message import Picture, Reply, ToolCall, ToolResult, Usage
+from evalkit.core.message import Nature, Picture, Reply, ToolCall, ToolResult, Usage
 from evalkit.core.plan import TrialKey
 
 SCHEMA = 1
 
 Outcome = Literal["passed", "failed", "error"]
-Nature = Literal["live", "simulated", "replayed"]
-"""Where replies come from; anything but `live` is shown as a badge wherever its numbers are shown."""
-
 Verdict = Literal["pass", "fail", "unknown"]
 
 

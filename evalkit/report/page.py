@@ -21,6 +21,7 @@ from evalkit.report.about import About
 from evalkit.report.clean import clean, clean_line, clean_name
 from evalkit.report.headline import SENTENCE, metric_name, possible
 from evalkit.report.hindsight import TRACES, Hindsight, unread
+from evalkit.report.natures import BADGES
 from evalkit.report.parcel import blocks, dense, packed
 from evalkit.report.quality import counts
 from evalkit.report.sections import sections
@@ -138,7 +139,7 @@ def _render(
         lstrip_blocks=True,
     )
     environment.filters.update(_FILTERS)
-    environment.globals["markers"] = MARKERS
+    environment.globals |= {"markers": MARKERS, "badges": BADGES}
     for name in ("curves", "stops"):
         figure = shown[name]["figure"]
         shown = {**shown, name: {**shown[name], "figure": Markup(figure)}}  # noqa: S704  # drawn by report.svg, which escapes

@@ -37,7 +37,7 @@ def summarise(table: Table, about: About, *, confidence: float = 0.95) -> dict[s
     return {
         "run": about.run,
         "suite": ", ".join(about.suites),
-        "simulated": "simulated" in about.natures,
+        "natures": list(about.natures),
         "sandbox": about.machine.get("sandbox", ""),
         "completeness": {
             "planned": int(table.planned.sum()),

@@ -23,6 +23,7 @@ from evalkit.report.headline import (
     verdict,
 )
 from evalkit.report.layout import GAPS, Cell, Column, Ink, columns, natural, spread, table, wrap
+from evalkit.report.natures import nature_caveats
 from evalkit.report.numbers import MINUS, UNDEFINED, difference, dollars, interval, known, p_value, percent, rate
 
 LEAST = 8
@@ -85,7 +86,10 @@ def gate_text(gate: Mapping[str, Any], width: int = 80, *, color: bool = False) 
 def compare_text(compared: Mapping[str, Any], width: int = 80, *, color: bool = False) -> str:
     """Show a comparison (`compare A B --json`): each sentence, then the table of differences, and what the configs differ in."""
     ink = Ink(on=color)
-    lines = [] if compared["comparisons"] else ["Nothing to compare: there is no other variant."]
+    lines = [
+        ink(line, "warn") for caveat in nature_caveats(compared.get("natures", ())) for line in wrap(caveat, width)
+    ]
+    lines += [] if compared["comparisons"] else ["Nothing to compare: there is no other variant."]
     for one in compared["comparisons"]:
         lines += wrap(f"{_mark(one)} {clean_line(one['sentence'], SENTENCE)}", width)
     if compared["comparisons"]:

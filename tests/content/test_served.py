@@ -59,3 +59,12 @@ def test_faults_that_heal_change_no_outcome_and_every_attempt_is_on_record() -> 
     retries = sum(record.tally.retries for record in records)
     attempts = sum(len(getattr(event, "attempts", ())) for record in records for event in record.events)
     assert retries == attempts > 0
+
+
+def test_a_simulated_model_behind_a_server_is_told_from_a_live_one() -> None:
+    (variant,) = load_config(ROOT / "configs" / "react.yaml").variants
+    model = build("providers", variant.provider)
+    trial = next(schedule([SHORT], [variant], 0))
+    with MessagesServer(model.answer(SUITE.tasks)) as server:
+        record = play(replace(trial, variant=served(variant, server.url)))
+    assert record.nature == "simulated"

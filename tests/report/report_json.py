@@ -59,7 +59,7 @@ def a_summary(variants: Mapping[str, Any] | None = None, **changes: Any) -> dict
     return {
         "run": "20260301-support-desk-1a2b3c",
         "suite": "support-desk",
-        "simulated": True,
+        "natures": ["simulated"],
         "completeness": done,
         "variants": dict(shown),
     } | changes

@@ -94,7 +94,7 @@ def a_hostile_page() -> str:
         versions={ALL: ALL},
         machine={ALL: ALL},
         command=ALL,
-        natures=("live", "simulated", "replayed"),
+        natures=("live", "local", "simulated", "replayed"),
     )
     return a_page(
         records,

@@ -203,7 +203,7 @@ def test_a_small_budget_leaves_traces_out_says_so_and_draws_no_more_than_fit() -
 
 def test_a_run_without_anything_is_still_a_page() -> None:
     html = a_page(
-        [], summary=a_summary({}, simulated=False), tasks=[], comparisons=[], gate=None, about=an_about(natures=())
+        [], summary=a_summary({}, natures=["live"]), tasks=[], comparisons=[], gate=None, about=an_about(natures=())
     )
     outline(html)
     assert "No trial has been measured." in html
@@ -273,5 +273,5 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_a_lone_nature_has_its_badge() -> None:
-    for nature, text in (("live", "● Live model"), ("replayed", "↻ Replayed trials")):
+    for nature, text in (("live", "● Live model"), ("local", "◍ Local model"), ("replayed", "↻ Replayed trials")):
         assert text in a_page(about=an_about(*VARIANTS, natures=(nature,)))

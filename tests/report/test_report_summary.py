@@ -40,7 +40,7 @@ def summary_of(records: list[TrialRecord], planned: int = 8, **facts: Any) -> di
 
 def test_the_summary_has_the_keys_that_are_promised() -> None:
     found = summary_of(list(a_run(3, VARIANTS)))
-    assert set(found) == {"run", "suite", "simulated", "completeness", "variants", "highest"}
+    assert set(found) == {"run", "suite", "natures", "completeness", "variants", "highest"}
     assert found["completeness"] == {"planned": 48, "measured": 48, "errors": 0, "missing": 0}
     assert set(found["variants"]) == set(VARIANTS)
     react = found["variants"]["react"]
@@ -118,9 +118,9 @@ def test_stops_count_all_trials_and_those_whose_graders_said_pass() -> None:
 
 def test_only_a_simulated_run_is_called_simulated() -> None:
     records = trials("a", "passed")
-    assert summary_of(records, 1)["simulated"] is True
-    assert summary_of(records, 1, natures=("live",))["simulated"] is False
-    assert summary_of(records, 1, natures=("live", "simulated"))["simulated"] is True
+    assert summary_of(records, 1)["natures"] == ["simulated"]
+    assert summary_of(records, 1, natures=("live",))["natures"] == ["live"]
+    assert summary_of(records, 1, natures=("live", "simulated"))["natures"] == ["live", "simulated"]
 
 
 def test_a_run_without_trials_has_a_summary() -> None:

@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from evalkit.core.message import JSON, Block, Message, Picture, Reply, StopReason, Text, ToolCall, ToolSpec, Usage
+from evalkit.core.message import JSON, Block, Message, Nature, Picture, Reply, StopReason, Text, ToolCall, ToolSpec, Usage
 
 NOT_AN_OBJECT = "not_an_object"
 """Where a model gave something else than an object as a tool's arguments, they are kept under this one name."""
 
+NATURE_HEADER = "x-evalkit-nature"
+"""Servers that stand for the API (`evalkit serve-sim`) say in this header of each answer where it comes from."""
+
+_NATURES: dict[str, Nature] = {nature: nature for nature in get_args(Nature)}
 _STOP_REASONS: dict[str, StopReason] = {reason: reason for reason in get_args(StopReason)}
 _LARGEST_COUNT = 2**53
 
@@ -25,6 +29,11 @@ class NoMessage(Exception):
 
 class UnknownStop(Exception):
     """A message whose stop reason is none of those that the core knows; the text is the reason."""
+
+
+def said_nature(headers: Mapping[str, str]) -> Nature | None:
+    """What an answer says of its own origin; None where it says nothing, as a real API does, or nothing that is known."""
+    return _NATURES.get(headers.get(NATURE_HEADER, ""))
 
 
 def message_params(messages: Sequence[Message]) -> list[dict[str, JSON]]:

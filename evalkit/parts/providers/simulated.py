@@ -24,6 +24,7 @@ from evalkit.core.errors import ConfigurationError, ContextOverflow, ProviderErr
 from evalkit.core.message import (
     Block,
     Message,
+    Nature,
     Picture,
     Price,
     Reply,
@@ -35,7 +36,6 @@ from evalkit.core.message import (
     Usage,
 )
 from evalkit.core.plan import Task, Trial
-from evalkit.core.record import Nature
 from evalkit.parts._duration import Duration
 from evalkit.parts.providers._asides import aside
 from evalkit.parts.providers._conduct import Move, conduct
