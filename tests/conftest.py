@@ -11,10 +11,10 @@ import pytest
 from hypothesis import settings
 
 from evalkit.core.clock import Clock, ManualClock
-from evalkit.core.message import JSON, Price, Request, ToolSpec
+from evalkit.core.message import JSON, Nature, Price, Request, ToolSpec
 from evalkit.core.plan import Spec, Task, Trial, Variant, trial_key
 from evalkit.core.protocols import Check, CheckResult, ContextPolicy, EnvironmentPart, Evidence, Loop, Parts, Tool
-from evalkit.core.record import Nature, TrialRecord
+from evalkit.core.record import TrialRecord
 from evalkit.engine.trial import play_trial
 from evalkit.parts.context.full import Full
 from evalkit.parts.environments.bare import Bare

@@ -8,6 +8,7 @@ The shapes follow the Messages API, so that a transcript reads the same on the w
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -182,6 +183,32 @@ class Request:
     max_tokens: int = 4096
     seed: int = 0
     call: int = 1
+
+
+def fingerprint(request: Request) -> str:
+    """Name what a request says in 24 hex digits: 8 of its system prompt and the tools' names and texts, 16 of its messages.
+
+    What a harness varies beside the words (`max_tokens`, the seed) is left out. Equal words give equal fingerprints.
+    """
+    head, body = hashlib.blake2b(digest_size=4), hashlib.blake2b(digest_size=8)
+    for text in (request.system, *(text for tool in request.tools for text in (tool.name, tool.description))):
+        head.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    for message in request.messages:
+        body.update(message.role.encode() + b"\1")
+        for block in message.content:
+            body.update(_words(block).encode("utf-8", "surrogatepass") + b"\0")
+    return head.hexdigest() + body.hexdigest()
+
+
+def _words(block: Block) -> str:
+    """What a block says, its kind and its id included."""
+    if isinstance(block, Text):
+        return block.text
+    if isinstance(block, ToolResult):
+        return f"\2{block.tool_use_id}\0{block.is_error}\0{block.content}"
+    if isinstance(block, Picture):
+        return f"\4{block.data}"
+    return f"\3{block.id}\0{block.name}\0{dict(block.input)}"
 
 
 Nature = Literal["live", "local", "simulated", "replayed"]

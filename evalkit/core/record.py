@@ -105,7 +105,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A model call: how much of the transcript was sent (`sent` of `held` messages), the reply, and the failed attempts before it."""
+    """A model call: how much of the transcript was sent (`sent` of `held` messages), the reply, and the failed attempts before it.
+
+    `asked` is the request's fingerprint, by which a replay sees whether it is asked the same.
+    """
 
     turn: int
     call: int
@@ -117,12 +120,13 @@ class Asked:
     seconds: float
     attempts: tuple[Attempt, ...] = ()
     agent: str = ""
+    asked: str = ""
     type: Literal["asked"] = "asked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unanswered:
-    """A model call that failed for good: the last error and every failed attempt, the last one included."""
+    """A model call that failed for good: the last error and every failed attempt, the last one included; `asked` as in `Asked`."""
 
     turn: int
     call: int
@@ -131,6 +135,7 @@ class Unanswered:
     seconds: float
     attempts: tuple[Attempt, ...] = ()
     agent: str = ""
+    asked: str = ""
     type: Literal["unanswered"] = "unanswered"
 
 

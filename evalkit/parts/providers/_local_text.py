@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from evalkit.core.message import JSON, Block, Message, Request, Text, ToolCall, ToolResult, ToolSpec
+from evalkit.core.message import JSON, Block, Message, Picture, Request, Text, ToolCall, ToolResult, ToolSpec
 
 CALL, ANSWER = "call: ", "answer: "
 
@@ -101,6 +101,8 @@ def _line(block: Block, role: str) -> str:
         return f"{ANSWER if role == 'assistant' else 'user: '}{one_line(block.text)}" if block.text.strip() else ""
     if isinstance(block, ToolCall):
         return f"{CALL}{block.name} {json.dumps(dict(block.input), ensure_ascii=False)}"
+    if isinstance(block, Picture):
+        return "user: [a picture, which this model cannot see]"
     return _result(block)
 
 

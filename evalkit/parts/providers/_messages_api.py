@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from evalkit.core.message import JSON, Block, Message, Nature, Picture, Reply, StopReason, Text, ToolCall, ToolSpec, Usage
+from evalkit.core.message import (
+    JSON,
+    Block,
+    Message,
+    Nature,
+    Picture,
+    Reply,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
 
 NOT_AN_OBJECT = "not_an_object"
 """Where a model gave something else than an object as a tool's arguments, they are kept under this one name."""
