@@ -272,8 +272,8 @@ def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
     reasons = {
         "interrupted": f"interrupted by {ended.detail}",
         "budget": f"stopped by --max-usd: ${store.bookkeeping().usd:.4f} are spent",
-        "fatal": f"stopped, because no trial can succeed: {ended.detail}",
-        "outage": f"stopped: {ended.detail}",
+        "fatal": f"stopped, because no trial can succeed: {store.clean(ended.detail)}",
+        "outage": f"stopped: {store.clean(ended.detail)}",
         "store": f"stopped, because records cannot be written: {ended.detail}",
     }
     tell(f"{reasons[ended.reason]}\nfinished trials are saved in {store.folder}. Go on with:\n  {command}")

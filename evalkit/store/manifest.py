@@ -77,6 +77,14 @@ class Manifest:
         yield from (variant.name for variant in self.variants)
         yield from _kinds((self.suites, self.variants))
 
+    @property
+    def key_variables(self) -> Iterator[str]:
+        """The environment variables that hold a provider's key, as the variants name them."""
+        for variant in self.variants:
+            name = variant.provider.options.get("api_key_env")
+            if isinstance(name, str):
+                yield name
+
 
 def fingerprint(suites: Sequence[Suite], variants: Sequence[Variant], seed: int) -> str:
     """Tell what may share a run's folder: the suites by name and file, the files of variants, and the seed.
