@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from benchmarks import analysis, coverage, type1
+from benchmarks import analysis, coverage, latency, sdk, type1
 from benchmarks.laws import LAWS
 
 
@@ -66,3 +66,17 @@ def test_the_analysis_of_a_run_is_metered_part_by_part(capsys: pytest.CaptureFix
     parts = found["cpu_s_by_part"]
     assert isinstance(parts, dict)
     assert set(parts) == {"table", "curves", "compare", "stops", "medians", "winner"}
+
+
+def test_a_run_that_waits_is_held_against_the_waiting_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    found = last_line(latency, capsys, "--trials", "16", "--jobs", "16", "--latency-ms", "5")
+    assert (found["trials"], found["passed"], found["ideal_s"]) == (16, 16, 0.01)
+    assert isinstance(found["wall_over_ideal"], float)
+    assert found["wall_over_ideal"] >= 1.0
+
+
+def test_trials_through_the_sdk_are_held_against_the_bare_sdk(capsys: pytest.CaptureFixture[str]) -> None:
+    found = last_line(sdk, capsys, "--trials", "8", "--jobs", "2", "--rounds", "1")
+    assert (found["trials"], found["passed"]) == (8, 8)
+    assert isinstance(found["of_bare"], float)
+    assert found["of_bare"] > 0.0

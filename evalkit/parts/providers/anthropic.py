@@ -120,10 +120,7 @@ class Anthropic:
         return AnthropicProvider(part=self, usual_max_tokens=trial.variant.max_tokens)
 
     def ready(self) -> str | None:
-        """Say what stands in the way of a first call, as far as the environment tells; None where nothing is seen.
-
-        Cheap: nothing is imported and nobody is called, so a key that is wrong shows only at the first call.
-        """
+        """Say what stands in the way of a first call, as far as the environment tells: a wrong key shows only at that call."""
         address = self.base_url or os.environ.get("ANTHROPIC_BASE_URL")
         if address is not None and (wrong := address_fault(address)):
             return f"ANTHROPIC_BASE_URL {wrong}"
@@ -176,9 +173,9 @@ class AnthropicProvider:
         """Take the shared client; raises a fatal `ProviderError` where there is no key."""
         import anthropic  # noqa: PLC0415  # as above
 
-        if problem := self.part.ready():
-            raise ProviderError(problem, fatal=True)
         key = os.environ.get(self.part.api_key_env or "")
+        if _wanted(self.part.base_url, key) not in _clients and (problem := self.part.ready()):
+            raise ProviderError(problem, fatal=True)
         given = (key, os.environ.get("ANTHROPIC_API_KEY"), os.environ.get("ANTHROPIC_AUTH_TOKEN"), *header_values())
         self.secrets = tuple(secret for secret in given if secret)
         try:
@@ -254,6 +251,11 @@ def _call(create: Callable[..., Any], body: dict[str, Any]) -> Any:
         return create(**scrubbed(body))
 
 
+def _wanted(base_url: str | None, key: str | None) -> tuple[int | str | None, ...]:
+    """What a client hangs on: this process, the address, and the credentials of the environment."""
+    return (os.getpid(), base_url, key, *(os.environ.get(name) for name in ENVIRONMENT))
+
+
 def _client(base_url: str | None, key: str | None) -> Any:
     """Give the client of this process for an address and its credentials; threads share it.
 
@@ -261,7 +263,7 @@ def _client(base_url: str | None, key: str | None) -> Any:
     """
     import anthropic  # noqa: PLC0415  # as above
 
-    wanted = (os.getpid(), base_url, key, *(os.environ.get(name) for name in ENVIRONMENT))
+    wanted = _wanted(base_url, key)
     with _lock:
         if wanted not in _clients:
             local = is_local(base_url or os.environ.get("ANTHROPIC_BASE_URL"))
