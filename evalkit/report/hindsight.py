@@ -91,14 +91,12 @@ class Hindsight:
     def curves(self, meter: Meter, most: int) -> tuple[CapCurve, ...]:
         """Follow the variants that are shown over limits of a cap; nothing where no limit would change a thing."""
         at = limits(self._table, self._courses, meter, most)
-        shown = self._shown()
-        return curve(self._table, self._courses, meter, at, variants=shown, told=self._told) if len(at) > 1 else ()
+        names = self._shown()
+        return curve(self._table, self._courses, meter, at, variants=names, told=self._told) if len(at) > 1 else ()
 
     def _shown(self) -> list[str]:
-        """The variants whose curves are shown: the first ones, with the baseline in the place of the last where it is none of them."""
-        names = list(self._table.variants)
-        base = self._table.baseline
-        return [*names[: SHOWN - 1], base] if base is not None and base in names[SHOWN:] else names[:SHOWN]
+        """The variants whose curves are shown."""
+        return shown(self._table.variants, self._table.baseline)
 
     def told(self, listing: Sequence[TrialRecord]) -> dict[str, Any]:
         """Give what the page's sections on hindsight show; `listing` holds the trials that a link can lead to, in order."""
@@ -148,6 +146,13 @@ class Hindsight:
                 "unknown": unknown,
             }
         ]
+
+
+def shown(names: Sequence[str], baseline: str | None) -> list[str]:
+    """The variants that are drawn: the first ones, with the baseline in the place of the last where it is none of them."""
+    return (
+        [*names[: SHOWN - 1], baseline] if baseline is not None and baseline in names[SHOWN:] else list(names[:SHOWN])
+    )
 
 
 def unread(trials: int) -> dict[str, Any]:

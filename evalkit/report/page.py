@@ -34,6 +34,9 @@ BUDGET = 10_000_000
 BODY = 800_000
 """Bytes kept free for everything but the packed rows and traces."""
 
+INLINE, STACKED = 3, 4
+"""Variants that a table beside a figure has room for with intervals beside their values, and with intervals below them; with more it stands below the figure."""
+
 PIECE = 1_500
 """Characters of each text of a trace in a page."""
 
@@ -142,7 +145,8 @@ def _render(
     for name in ("curves", "stops"):
         figure = shown[name]["figure"]
         shown = {**shown, name: {**shown[name], "figure": Markup(figure)}}  # noqa: S704  # drawn by report.svg, which escapes
-    for section in shown["hindsight"].get("caps", ()):
+    spent = shown["spending"]
+    for section in (spent["cost"], *spent["spreads"], *shown["hindsight"].get("caps", ())):
         section["figure"] = Markup(section["figure"])  # noqa: S704  # drawn by report.svg, which escapes
     return environment.get_template("page.html").render(
         **shown,
@@ -169,6 +173,7 @@ def _hash(text: str) -> str:
 
 
 _FILTERS: Mapping[str, Callable[..., str]] = {
+    "crowd": lambda columns: " wide" if columns > STACKED else " many" if columns > INLINE else "",
     "name": lambda value: clean_name(str(value)),
     "line": lambda value: clean_line(str(value), SENTENCE),
     "text": lambda value: clean(str(value)),

@@ -20,6 +20,7 @@ from evalkit.report.figures import Bar, Curve, Sketch, decay, drawn, stacked
 from evalkit.report.headline import GATE_TONES, caveats, deepest, depths, hat, reasons, size, verdict
 from evalkit.report.numbers import known, times
 from evalkit.report.quality import Counts, depth, warnings
+from evalkit.report.spending import spending
 from evalkit.report.trials import links
 
 ELEMENTS = 2_400
@@ -74,6 +75,7 @@ def sections(
         "reach": reach(comparisons),
         "tasks": task_section(tasks, list(summary["variants"]), about.baseline, listing),
         "stops": stops(summary),
+        "spending": spending(summary, about),
         "hindsight": hindsight,
         "trials": listing[:STATIC_ROWS],
         "quality": [

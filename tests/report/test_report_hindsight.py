@@ -219,7 +219,8 @@ def test_the_gallery_holds_the_figures_of_the_page_with_their_legends(records: l
             yield record
 
     names = [sketch.name for sketch in gallery(summarise(table, about), table, about, whole())]
-    assert names[:4] == ["decay", "stops", "cap-turns", "cap-tokens"]
+    assert names[:3] == ["decay", "stops", "tradeoff"]
+    assert {"spread-turns", "cap-turns", "cap-tokens"} <= set(names)
     assert len(read) == len(records)
     nothing = a_table([])
     assert list(gallery(summarise(nothing, about), nothing, about, [])) == []

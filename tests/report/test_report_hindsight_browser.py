@@ -32,10 +32,15 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """An ordinary page, and one of four thousand trials."""
+    """An ordinary page, one of four thousand trials, and one of several variants with long names."""
     folder = tmp_path_factory.mktemp("pages")
     paths = {}
-    for name, records in (("ordinary", list(a_run(6, VARIANTS))), ("large", list(a_run(250, VARIANTS[:2])))):
+    runs = {
+        "ordinary": list(a_run(6, VARIANTS)),
+        "large": list(a_run(250, VARIANTS[:2])),
+        "several": list(a_run(2, ("react", "react-window", "react-tight-caps", "react-generic-errors"))),
+    }
+    for name, records in runs.items():
         table: Table = a_table(records, baseline="react")
         paths[name] = folder / f"{name}.html"
         paths[name].write_text(a_whole_page(records, table=table), encoding="utf-8")
@@ -116,3 +121,22 @@ def test_four_thousand_trials_stay_light(visit: Any, files: dict[str, Path]) -> 
     shown = visit("large")
     assert files["large"].stat().st_size <= 10_000_000
     assert shown.evaluate("document.querySelectorAll('*').length") <= 5_000
+
+
+def test_no_table_beside_a_figure_is_cut_on_an_ordinary_screen(visit: Any) -> None:
+    shown = visit("several")
+    while shown.locator("details:not([open])").count():
+        shown.locator("details:not([open]) > summary").first.click()
+    cut = "[...document.querySelectorAll('.pair .scroll')].filter((box) => box.scrollWidth > box.clientWidth + 1).map((box) => box.ariaLabel)"
+    assert shown.evaluate(cut) == []
+
+
+def test_cost_and_use_are_seen_without_a_script_and_told_without_colour(visit: Any) -> None:
+    shown = visit("ordinary", java_script_enabled=False)
+    assert shown.locator("svg.figure-tradeoff").is_visible()
+    assert shown.locator("table.cost tbody tr").count() == len(VARIANTS)
+    assert "◎ yes" in shown.locator("table.cost").inner_text()
+    assert shown.locator("svg.figure-spread-turns").is_visible()
+    text = shown.locator("table.spread").first.inner_text()
+    assert "✓ passed" in text
+    assert "✗ failed" in text
