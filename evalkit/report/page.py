@@ -23,7 +23,7 @@ from evalkit.report.headline import SENTENCE, metric_name, possible
 from evalkit.report.hindsight import TRACES, Hindsight, unread
 from evalkit.report.parcel import blocks, dense, packed
 from evalkit.report.quality import counts
-from evalkit.report.sections import sections
+from evalkit.report.sections import detectors, sections, shifted
 from evalkit.report.story import Story, story
 from evalkit.report.trials import ROWS, by_interest, index, listed
 
@@ -61,6 +61,7 @@ def write_page(
     comparisons: Sequence[Mapping[str, Any]],
     gate: Mapping[str, Any] | None,
     about: About,
+    shifts: Sequence[Mapping[str, Any]] = (),
     rows: Sequence[TrialRecord],
     trace: Callable[[TrialRecord], TrialRecord],
     table: Table | None = None,
@@ -68,7 +69,7 @@ def write_page(
 ) -> None:
     """Write the page of a run, all of it or nothing.
 
-    `summary`, `tasks`, `comparisons` and `gate` are JSON objects (`report.summary`). `rows` are the run's records without
+    `summary`, `tasks`, `comparisons`, `gate` and `shifts` (of stops) are JSON objects (`report.summary`). `rows` are the run's records without
     their events; `trace` gives a row its events. Without a `table` of the run it is called only while there is room for
     traces; with one it is called once for each row, and the page tells what the traces say of tighter caps and of where failures
     begin. Raises `OSError` where the file cannot be written.
@@ -79,6 +80,7 @@ def write_page(
         comparisons=comparisons,
         gate=gate,
         about=about,
+        shifts=shifts,
         rows=rows,
         trace=trace,
         table=table,
@@ -96,6 +98,7 @@ def page(
     comparisons: Sequence[Mapping[str, Any]],
     gate: Mapping[str, Any] | None,
     about: About,
+    shifts: Sequence[Mapping[str, Any]] = (),
     rows: Sequence[TrialRecord],
     trace: Callable[[TrialRecord], TrialRecord],
     table: Table | None = None,
@@ -114,6 +117,7 @@ def page(
         told = hindsight.told(listing)
     columns = index(listing, places)
     shown = sections(summary, tasks, comparisons, gate, about, listing, counts(rows), told)
+    shown["stops"] |= shifted(shifts) | {"detectors": detectors(summary)}
     counted = {"rows": len(listing), "traces": len(places), "left_out": left_out}
     return _render(shown, counted=counted, columns=columns, packs=packs)
 

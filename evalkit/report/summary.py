@@ -7,10 +7,11 @@ are only ever added.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, Literal, get_args
 
 from evalkit.core.plan import Variant
+from evalkit.measure.alarms import Alarms
 from evalkit.measure.amounts import PARTS, Meter, Metered, distribution, spend, spread
 from evalkit.measure.compare import Comparison
 from evalkit.measure.estimate import Estimate, estimate
@@ -31,12 +32,12 @@ ENDED: tuple[Outcome, ...] = get_args(Outcome)
 SPENT: tuple[Metered, ...] = (*METERS, "usd")
 
 
-def summarise(table: Table, about: About, *, confidence: float = 0.95) -> dict[str, Any]:
+def summarise(table: Table, about: About, alarms: Alarms | None = None, *, confidence: float = 0.95) -> dict[str, Any]:
     """Give what `show RUN --json` prints: completeness, and for each variant its counts, estimates, stops, costs and lengths.
 
     `pass_hat` and `pass_at` hold every k up to the most trials that a task has under the variant. `stops_passed` counts,
     of the trials that a reason ended, those whose final state the graders passed. `front` says whether no other variant is both as cheap a
-    trial and as reliable at the run's deepest k. `spread` has the quantiles of what passed and what failed trials used.
+    trial and as reliable at the run's deepest k. `spread` has the quantiles of what passed and what failed trials used. With `alarms`, `detectors` has what each of a variant's detectors did.
     """
     found = stops(table)
     variants = {name: _variant(table, place, found, confidence) for place, name in enumerate(table.variants)}
@@ -50,7 +51,7 @@ def summarise(table: Table, about: About, *, confidence: float = 0.95) -> dict[s
             "errors": int(table.errors.sum()),
             "missing": int(table.missing.sum()),
         },
-        "variants": _fronted(variants, int(table.planned.max(initial=0))),
+        "variants": _alarmed(_fronted(variants, int(table.planned.max(initial=0))), about, alarms),
         "highest": _highest(table),
     }
 
@@ -179,6 +180,23 @@ def _fronted(variants: dict[str, Any], deepest: int) -> dict[str, Any]:
     costs = [one["usd"]["per_trial"] for one in variants.values()]
     found = front(list(zip(costs, hats, strict=True)))
     return {name: one | {"front": on} for (name, one), on in zip(variants.items(), found, strict=True)}
+
+
+def _alarmed(variants: dict[str, Any], about: About, alarms: Alarms | None) -> dict[str, Any]:
+    """Say of each variant what its detectors did, those too that never fired; nothing where no trace was read."""
+    if alarms is None:
+        return variants
+    made = {one.name: [spec.kind for spec in one.detectors] for one in about.variants}
+    return {
+        name: one
+        | {
+            "detectors": {
+                kind: asdict(alarms.of(name, kind))
+                for kind in dict.fromkeys([*made.get(name, ()), *alarms.detectors(name)])
+            }
+        }
+        for name, one in variants.items()
+    }
 
 
 def _range(table: Table, name: str, meter: Metered, outcome: Outcome) -> dict[str, Any]:
