@@ -100,7 +100,8 @@ def _show_trial(found: Run, place: int, values: Values) -> int:
         say_json(_facts(record))
         return Exit.OK
     colour = colours(no_color=values.no_color)
-    say(trace_text(record, width(), color=colour, **({"piece": None} if values.full else {})))
+    caps = next((one.caps for one in found.about.variants if one.name == record.key.variant), None)
+    say(trace_text(record, width(), color=colour, caps=caps, **({"piece": None} if values.full else {})))
     return Exit.OK
 
 

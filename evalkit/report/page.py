@@ -110,22 +110,31 @@ def page(
     listing = listing[:ROWS]
     room = budget - BODY - len(packed(dense(index(listing, {}))))
     hindsight = Hindsight(table, about.variants) if table is not None and len(rows) <= TRACES else None
-    packs, places = blocks(_traces(listing, hindsight.watching(trace) if hindsight else trace), room)
+    packs, places = blocks(_traces(listing, hindsight.watching(trace) if hindsight else trace, about), room)
     told: Mapping[str, Any] = unread(len(rows)) if table is not None else {}
     if hindsight is not None:
         hindsight.rest(rows, trace)
         told = hindsight.told(listing)
-    columns = index(listing, places)
+    columns = index(listing, places, told.get("besides"))
+    pairs = {row for row, beside in enumerate(columns["beside"]) if beside >= 0}
+    told = (
+        {**told, "clusters": [one | {"pair": one["row"] in pairs} for one in told.get("clusters", ())]}
+        if told
+        else told
+    )
     shown = sections(summary, tasks, comparisons, gate, about, listing, counts(rows), told)
     shown["stops"] |= shifted(shifts) | {"detectors": detectors(summary)}
     counted = {"rows": len(listing), "traces": len(places), "left_out": left_out}
     return _render(shown, counted=counted, columns=columns, packs=packs)
 
 
-def _traces(listing: Sequence[TrialRecord], trace: Callable[[TrialRecord], TrialRecord]) -> Iterator[tuple[int, Story]]:
+def _traces(
+    listing: Sequence[TrialRecord], trace: Callable[[TrialRecord], TrialRecord], about: About
+) -> Iterator[tuple[int, Story]]:
     """The stories of a listing's trials, the most telling first, each drawn when it is asked for."""
+    caps = {variant.name: variant.caps for variant in about.variants}
     for place in by_interest(listing):
-        yield place, story(trace(listing[place]), PIECE)
+        yield place, story(trace(listing[place]), PIECE, caps.get(listing[place].key.variant))
 
 
 def _render(

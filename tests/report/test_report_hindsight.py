@@ -116,7 +116,7 @@ def test_the_sections_are_whole_html_and_their_links_lead_somewhere(records: lis
     assert len(ids) == len(set(ids))
     for link in found.of("a"):
         target = (link["href"] or "").removeprefix("#")
-        assert target in ids or re.fullmatch(r"trials/\d+/\d+|trial/\d+", target)
+        assert target in ids or re.fullmatch(r"trials/\d+/\d+|(trial|pair)/\d+", target)
     assert all(header.get("scope") in ("col", "row") for header in found.of("th"))
     assert "None" not in html.replace("application", "")
     for text in (
