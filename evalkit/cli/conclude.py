@@ -6,7 +6,7 @@ Invariant: `summary.json` and what `--json` prints are made from the same object
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from evalkit.core.errors import RunInvalid
 from evalkit.core.message import Nature
 from evalkit.core.plan import Gate
 from evalkit.core.record import TrialRecord
+from evalkit.measure.alarms import Alarms
 from evalkit.measure.compare import compare
 from evalkit.measure.gate import Judgement, judge
 from evalkit.measure.stop_shift import stop_shifts
@@ -38,7 +39,7 @@ CODES = {
 def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, judge: bool) -> int:
     """Show a run that has ended, write its summary and report, and judge it by its own gates; `judge` makes that the exit code."""
     found = numbers(store)
-    summary = summarise(found.table, found.about)
+    summary = summary_of(found)
     _write(store.folder / "summary.json", summary)
     verdict = own_gate(found)
     if as_json:
@@ -49,7 +50,7 @@ def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, ju
         if verdict is not None:
             say("\n" + gate_text(judged(verdict), width(), color=colour))
     if report:
-        path = write_report(found)
+        path = write_report(found, summary)
         if not as_json:
             say(f"\nreport: {path}")
     if judge:
@@ -94,12 +95,22 @@ def compared(found: Run, baseline: str | None = None) -> dict[str, Any]:
     return {**shown, "natures": list(found.about.natures)}
 
 
-def write_report(found: Run) -> Path:
+def summary_of(found: Run) -> dict[str, Any]:
+    """The object that `show RUN --json` prints; traces are read only where a variant has detectors, which nothing else tells of."""
+    if not any(variant.detectors for variant in found.about.variants):
+        return summarise(found.table, found.about)
+    alarms = Alarms()
+    for key in found.store.columns().key:
+        alarms.add(found.store.record(key))
+    return summarise(found.table, found.about, alarms)
+
+
+def write_report(found: Run, summary: Mapping[str, Any]) -> Path:
     """Write `report.html` into the run's folder, traces drawn from the store while there is room."""
     from evalkit.report.page import write_page  # noqa: PLC0415  # loads matplotlib and jinja2, which only a report needs
 
     path = found.store.folder / "report.html"
-    verdict = own_gate(found)
+    verdict, differences = own_gate(found), compared(found)
 
     def trace(row: TrialRecord) -> TrialRecord:
         """The same record with its events."""
@@ -107,9 +118,10 @@ def write_report(found: Run) -> Path:
 
     write_page(
         path,
-        summary=summarise(found.table, found.about),
+        summary=summary,
         tasks=task_rows(found.table),
-        comparisons=compared(found)["comparisons"],
+        comparisons=differences["comparisons"],
+        shifts=differences["stops"],
         gate=None if verdict is None else judged(verdict),
         about=replace(found.about, command=found.about.command or "evalkit run"),
         rows=tuple(found.store.records()),

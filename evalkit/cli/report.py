@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalkit.cli.conclude import write_report
+from evalkit.cli.conclude import summary_of, write_report
 from evalkit.cli.exits import Exit
 from evalkit.cli.options import Command, Values
 from evalkit.cli.output import say
@@ -17,5 +17,5 @@ def run(values: Values) -> int:
     for reference in values.runs:
         found = open_run(reference)
         with found.store:
-            say(str(write_report(found)))
+            say(str(write_report(found, summary_of(found))))
     return Exit.OK

@@ -7,15 +7,17 @@ are only ever added.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import Any
+from dataclasses import asdict, fields
+from typing import Any, Literal, get_args
 
 from evalkit.core.plan import Variant
-from evalkit.measure.amounts import Meter, spend, spread
+from evalkit.measure.alarms import Alarms
+from evalkit.measure.amounts import PARTS, Meter, Metered, distribution, spend, spread
 from evalkit.measure.compare import Comparison
 from evalkit.measure.estimate import Estimate, estimate
+from evalkit.measure.front import front
 from evalkit.measure.gate import Judgement
-from evalkit.measure.medians import MEDIAN, MOST, Metered, quantile
+from evalkit.measure.medians import MEDIAN, MOST, quantile
 from evalkit.measure.ruling import Ruling
 from evalkit.measure.stop_shift import ReasonShift, StopShift
 from evalkit.measure.stops import Stops, stops
@@ -25,15 +27,20 @@ from evalkit.report.about import About
 from evalkit.report.configs import differences
 
 METERS: tuple[Meter, ...] = ("turns", "tokens", "seconds")
+Outcome = Literal["passed", "failed"]
+ENDED: tuple[Outcome, ...] = get_args(Outcome)
+SPENT: tuple[Metered, ...] = (*METERS, "usd")
 
 
-def summarise(table: Table, about: About, *, confidence: float = 0.95) -> dict[str, Any]:
+def summarise(table: Table, about: About, alarms: Alarms | None = None, *, confidence: float = 0.95) -> dict[str, Any]:
     """Give what `show RUN --json` prints: completeness, and for each variant its counts, estimates, stops, costs and lengths.
 
     `pass_hat` and `pass_at` hold every k up to the most trials that a task has under the variant. `stops_passed` counts,
-    of the trials that a reason ended, those whose final state the graders passed.
+    of the trials that a reason ended, those whose final state the graders passed. `front` says whether no other variant is both as cheap a
+    trial and as reliable at the run's deepest k. `spread` has the quantiles of what passed and what failed trials used. With `alarms`, `detectors` has what each of a variant's detectors did.
     """
     found = stops(table)
+    variants = {name: _variant(table, place, found, confidence) for place, name in enumerate(table.variants)}
     return {
         "run": about.run,
         "suite": ", ".join(about.suites),
@@ -45,7 +52,7 @@ def summarise(table: Table, about: About, *, confidence: float = 0.95) -> dict[s
             "errors": int(table.errors.sum()),
             "missing": int(table.missing.sum()),
         },
-        "variants": {name: _variant(table, place, found, confidence) for place, name in enumerate(table.variants)},
+        "variants": _alarmed(_fronted(variants, int(table.planned.max(initial=0))), about, alarms),
         "highest": _highest(table),
     }
 
@@ -164,7 +171,40 @@ def _variant(table: Table, place: int, found: Stops, confidence: float) -> dict[
         "stops_passed": {reason: number for reason, number in content.items() if number},
         "usd": _usd(table, name, confidence),
         **{meter: _spread(table, name, meter) | _bounds(table, name, meter, confidence) for meter in METERS},
+        "spread": {meter: {one: _range(table, name, meter, one) for one in ENDED} for meter in SPENT},
     }
+
+
+def _fronted(variants: dict[str, Any], deepest: int) -> dict[str, Any]:
+    """Say of each variant whether it is on the front of cost and reliability."""
+    hats = [one["pass_hat"].get(str(deepest), {}).get("value") for one in variants.values()]
+    costs = [one["usd"]["per_trial"] for one in variants.values()]
+    found = front(list(zip(costs, hats, strict=True)))
+    return {name: one | {"front": on} for (name, one), on in zip(variants.items(), found, strict=True)}
+
+
+def _alarmed(variants: dict[str, Any], about: About, alarms: Alarms | None) -> dict[str, Any]:
+    """Say of each variant what its detectors did, those too that never fired; nothing where no trace was read."""
+    if alarms is None:
+        return variants
+    made = {one.name: [spec.kind for spec in one.detectors] for one in about.variants}
+    return {
+        name: one
+        | {
+            "detectors": {
+                kind: asdict(alarms.of(name, kind))
+                for kind in dict.fromkeys([*made.get(name, ()), *alarms.detectors(name)])
+            }
+        }
+        for name, one in variants.items()
+    }
+
+
+def _range(table: Table, name: str, meter: Metered, outcome: Outcome) -> dict[str, Any]:
+    """The distribution of a meter over the trials of one outcome."""
+    found = distribution(table, name, meter, outcome)
+    values = found.values or (None,) * len(PARTS)
+    return {f"p{100 * part:g}": one for part, one in zip(PARTS, values, strict=True)} | {"trials": found.trials}
 
 
 def _highest(table: Table) -> dict[str, Any] | None:

@@ -159,6 +159,11 @@ def _stops(summary: Mapping[str, Any], width: int, ink: Ink) -> list[str]:
         ordered = sorted(variant["stops"].items(), key=lambda item: (-item[1], item[0]))
         shares = [_stop(reason, number, variant) for reason, number in ordered if number]
         lines += wrap(f"{clean_name(name)}: {' · '.join(shares) or 'no trial ended'}", width)
+    for name, variant in summary["variants"].items():
+        for kind, one in variant.get("detectors", {}).items():
+            ended = f"passed {one['passed']:,}, failed {one['failed']:,} (graders content {one['spoiled']:,})"
+            fired = f"fired in {one['flagged']:,} of {one['trials']:,} trials: {ended}"
+            lines += wrap(f"detector {clean_name(kind)} of {clean_name(name)} {fired}", width)
     return lines
 
 

@@ -385,3 +385,19 @@ def test_results_for_ci_are_written_where_a_ci_looks(
     assert evalkit("gate", "out", "--junit", "again.xml") == 1
     assert (here / "again.xml").exists()
     assert evalkit("gate", "out", "--junit", str(here)) == 2
+
+
+def test_what_detectors_did_is_in_the_summary_and_in_what_is_shown(tmp_path: Path) -> None:
+    watched = "  good: {provider: {kind: simulated}, detectors: [{kind: repeat_calls}]}"
+    write(
+        tmp_path,
+        config=CONFIG.replace("  good: {provider: {kind: simulated}}", watched).replace(
+            "[/provider]", "[/provider, /detectors]"
+        ),
+    )
+    made = run("run", "suite.yaml", "-o", "out", "--no-report", "--progress", "none", folder=tmp_path)
+    assert "detector repeat_calls of good fired in 0 of 8 trials" in " ".join(made.stdout.split())
+    shown = json.loads(run("show", "out", "--json", folder=tmp_path).stdout)
+    assert shown == json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert shown["variants"]["good"]["detectors"]["repeat_calls"]["trials"] == 8
+    assert shown["variants"]["bad"]["detectors"] == {}
