@@ -7,9 +7,11 @@ any order. A trial never raises, so nothing in flight is ever lost to another's 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
+from types import FrameType
 
 from evalkit.core.errors import ConfigurationError, WorkerDied
 from evalkit.core.plan import Trial
@@ -62,9 +64,14 @@ class Child:
 
     def __call__(self, trial: Trial) -> TrialRecord:
         """Play one."""
+        signal.signal(signal.SIGINT, _leave_it_to_the_driver)
         if os.getppid() != self.parent:
             os._exit(1)
         return self.play(trial)
+
+
+def _leave_it_to_the_driver(number: int, frame: FrameType | None) -> None:
+    """Do nothing: Ctrl-C reaches all processes of a terminal, and it is the driver that lets running trials end."""
 
 
 BACKENDS: dict[str, Callable[[int], Backend]] = {

@@ -197,6 +197,20 @@ def test_a_worker_that_dies_costs_the_trial_that_killed_it_and_no_other(tmp_path
     assert attempts(tmp_path / "out")["error"] == 2
 
 
+def test_an_interrupt_from_a_terminal_lets_workers_end_what_they_play(tmp_path: Path) -> None:
+    """It reaches the workers as well as the driver: they are of one process group."""
+    write(tmp_path, SUITE.replace("trials: 4", "trials: 100"), SLOW.replace("20ms", "100ms"))
+    words = [sys.executable, "-m", "evalkit", *WORDS, "--backend", "processes", "-j", "2"]
+    process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    wait_for_records(tmp_path / "out", 2)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Go on with:\n  evalkit run suite.yaml -o out" in err
+    assert attempts(tmp_path / "out") == {"passed": len(kept(tmp_path / "out"))}
+    assert len(kept(tmp_path / "out")) < 200
+
+
 def test_an_orphaned_worker_begins_no_trial() -> None:
     program = "import os; from evalkit.run.backends import Child; Child(play=print, parent=os.getpid())('played')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
