@@ -8,8 +8,11 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import stat
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,13 +22,18 @@ from evalkit.cli.exits import Exit
 from evalkit.cli.options import Command, Values
 from evalkit.cli.output import say, say_json
 from evalkit.cli.reading import REPORTS, find
+from evalkit.core.clock import SystemClock
 from evalkit.parts._sandbox import probe
 from evalkit.report.clean import clean_line
+from evalkit.report.numbers import times
 from evalkit.store.disk import network_type
 from evalkit.store.examine import Finding, examine
 
 MARKS = {"fine": "ok", "note": "note", "incomplete": "INCOMPLETE", "damaged": "DAMAGED"}
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
+OLD = 48 * 3600.0
+"""Seconds after which a trial's folder is taken for one that was left."""
+
 LEAST_FREE = 1_000_000_000
 LONGEST = 2_000
 """Characters of a finding that are shown: names in it may be anybody's."""
@@ -68,6 +76,7 @@ def machine() -> Iterator[Finding]:
     for name in KEYS:
         yield Finding(grade="fine", what=f"{name}: {'set' if os.environ.get(name) else 'not set'}")
     yield _reports()
+    yield from _left()
 
 
 def _browser() -> Finding:
@@ -82,6 +91,20 @@ def _browser() -> Finding:
         mend = "install Chromium, where a suite has such checks"
         return Finding(grade="note", what=f"visual checks: none of {', '.join(BROWSERS)} is on the path", mend=mend)
     return Finding(grade="fine", what=f"visual checks: {found}")
+
+
+def _left() -> Iterator[Finding]:
+    """Folders of trials whose runner was killed: nobody else removes them."""
+    place, now = Path(tempfile.gettempdir()), SystemClock().time()
+    left = []
+    for one in sorted(place.glob("evalkit-*")):
+        with suppress(OSError):
+            known = one.lstat()
+            if stat.S_ISDIR(known.st_mode) and known.st_uid == os.geteuid() and now - known.st_mtime > OLD:
+                left.append(one.name)
+    if left:
+        what = f"{times(len(left), 'folder')} of trials in {place} from before yesterday, whose run was killed: {', '.join(left[:5])}"
+        yield Finding(grade="note", what=what, mend="delete them, unless a run is that old")
 
 
 def _reports() -> Finding:

@@ -246,3 +246,19 @@ def test_of_a_machine_it_says_that_a_key_is_there_and_not_what_it_is(
     for words in ("Python 3", "sandbox: ", "visual checks: ", "GB free"):
         assert words in shown
     assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_that_killed_runs_left_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for name in ("evalkit-old", "evalkit-new", "other-old"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "evalkit-link").symlink_to(tmp_path / "other-old")
+    for name in ("evalkit-old", "other-old"):
+        os.utime(tmp_path / name, (0.0, 0.0))
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 folder of trials" in shown
+    assert "evalkit-old" in shown
+    assert "evalkit-new" not in shown
