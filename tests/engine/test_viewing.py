@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from evalkit.core.message import Message, Reply, user
 from evalkit.core.protocols import History, MemoRequest
 from evalkit.core.record import Tally
-from evalkit.engine.viewing import FUTILE_IN_A_ROW, Viewer
+from evalkit.engine.viewing import Viewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +46,6 @@ class Writer:
             self.views.append(view)
             errors += [one.error for one in condensed]
         return errors
-
-
-def test_a_memo_that_makes_nothing_smaller_is_asked_for_twice_and_no_more() -> None:
-    writer = Writer(["y" * 4_000] * 9)
-    assert writer.turns(6) == [""] * FUTILE_IN_A_ROW
-    assert writer.asked == FUTILE_IN_A_ROW
-
-
-def test_a_memo_that_cannot_be_had_is_asked_for_twice_and_the_whole_is_shown() -> None:
-    writer = Writer([""] * 9)
-    assert writer.turns(6) == ["the model is gone"] * FUTILE_IN_A_ROW
-    assert writer.views == [(user("do it"), user("x" * 400))] * 6
 
 
 def test_a_memo_that_helps_makes_up_for_one_that_did_not() -> None:
