@@ -106,11 +106,19 @@ def test_the_level_comes_from_the_environment_too(tmp_path: Path) -> None:
     assert without(tmp_path, "run", suite, "-o", "more", EVALKIT_SANDBOX="docker")[0] == 2
 
 
-def test_a_live_model_that_may_run_commands_is_refused_without_a_sandbox(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "provider",
+    [
+        "{kind: anthropic, model: claude-haiku-4-5}",
+        "{kind: anthropic, model: m, base_url: 'http://127.0.0.1:9', usd_price: {input: 0, output: 0}}",
+        "{kind: replay, run: recorded}",
+    ],
+)
+def test_a_model_that_may_run_commands_is_refused_without_a_sandbox(provider: str, tmp_path: Path) -> None:
     suite = lay(tmp_path)
-    (tmp_path / "config.yaml").write_text(
-        "version: 1\nvariants:\n  live: {provider: {kind: anthropic, model: claude-haiku-4-5}}\n"
-    )
+    (tmp_path / "recorded").mkdir()
+    (tmp_path / "recorded" / "replies.jsonl").touch()
+    (tmp_path / "config.yaml").write_text(f"version: 1\nvariants:\n  live: {{provider: {provider}}}\n")
     code, told = without(tmp_path, "run", suite, "-o", "out", ANTHROPIC_API_KEY="sk-ant-nothing-1234567890")
     assert code == 2
     assert "--sandbox auto: a real model would run code with all that you may do" in told
