@@ -150,11 +150,11 @@ class Hindsight:
         ]
 
 
-def shown(names: Sequence[str], baseline: str | None) -> list[str]:
-    """The variants that are drawn: the first ones, with the baseline in the place of the last where it is none of them."""
-    return (
-        [*names[: SHOWN - 1], baseline] if baseline is not None and baseline in names[SHOWN:] else list(names[:SHOWN])
-    )
+def shown(names: Sequence[str], baseline: str | None, most: int = SHOWN) -> list[str]:
+    """The variants that are drawn, `most` at most: the first ones, with the baseline in the place of the last where it is none of them."""
+    if baseline is not None and baseline in names[most:]:
+        return [*names[: most - 1], baseline]
+    return list(names[:most])
 
 
 def unread(trials: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What reliability costs, as the page shows it: cost against pass^k, and what passed and failed trials used.
 
-Invariant: every number is one of the summary's; only `SHOWN` variants are drawn, and how many are not is said.
+Invariant: every number is one of the summary's; only `DRAWN` variants have their use drawn, and how many are not is said.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from evalkit.report.numbers import UNDEFINED, dollars, known
 
 QUANTILES = ("p5", "p25", "p50", "p75", "p95")
 SIDES = (("passed", "✓"), ("failed", "✗"))
+DRAWN = 4
+"""Variants whose use is drawn: four meters of two rows each are many elements for a page."""
+
 NO_BREAK = "\N{NO-BREAK SPACE}"
 BESIDE = "; the table beside it holds the numbers"
 
 
 def spending(summary: Mapping[str, Any], about: About) -> dict[str, Any]:
     """Give what the two sections on cost show."""
-    names = shown(list(summary["variants"]), about.baseline)
+    names = shown(list(summary["variants"]), about.baseline, DRAWN)
     return {
         "cost": _cost(summary),
         "spreads": [_spread(summary, about, meter, names) for meter in METERS if _told(summary, meter, names)],
@@ -77,7 +80,7 @@ def spread_sketch(summary: Mapping[str, Any], about: About, meter: Metered, name
 
 def spread_sketches(summary: Mapping[str, Any], about: About) -> list[Sketch]:
     """The figures of all meters that anything is known of."""
-    names = shown(list(summary["variants"]), about.baseline)
+    names = shown(list(summary["variants"]), about.baseline, DRAWN)
     return [spread_sketch(summary, about, meter, names) for meter in METERS if _told(summary, meter, names)]
 
 

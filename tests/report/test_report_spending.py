@@ -16,9 +16,8 @@ from evalkit.core.plan import Caps
 from evalkit.report.charts import Box, Spot, boxes, tradeoff
 from evalkit.report.figures import FORMATS, drawn, saved
 from evalkit.report.gallery import gallery
-from evalkit.report.hindsight import SHOWN
 from evalkit.report.numbers import UNDEFINED
-from evalkit.report.spending import cost_sketch, spending
+from evalkit.report.spending import DRAWN, cost_sketch, spending
 from evalkit.report.summary import summarise
 
 HOSTILE = "</text><script>alert(1)</script>"
@@ -101,7 +100,7 @@ def test_any_number_of_spots_and_boxes_is_drawn(number: int) -> None:
 
 
 def test_many_variants_are_cut_and_counted_and_the_baseline_stays() -> None:
-    names = [f"variant-{place}" for place in range(SHOWN + 3)]
+    names = [f"variant-{place}" for place in range(DRAWN + 3)]
     summary = a_summary(dict.fromkeys(names, a_variant_summary()))
     told = spending(summary, replace(an_about(*names), baseline=names[-1]))
     assert told["not_shown"] == 3
