@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from evalkit.cli.against import Facing
 from evalkit.cli.exits import Exit
 from evalkit.cli.output import colours, say, say_json, width
 from evalkit.cli.reading import Run, numbers
@@ -19,6 +20,7 @@ from evalkit.core.record import TrialRecord
 from evalkit.measure.compare import compare
 from evalkit.measure.gate import Judgement, judge
 from evalkit.measure.stop_shift import stop_shifts
+from evalkit.report.configs import pointers
 from evalkit.report.summary import compare_json, gate_json, summarise, task_rows
 from evalkit.report.terminal import gate_text, headline
 from evalkit.store.runstore import RunStore
@@ -72,11 +74,28 @@ def judged(verdict: Judgement) -> dict[str, Any]:
     return gate_json(verdict, int(CODES[verdict.verdict]))
 
 
-def compared(found: Run, baseline: str | None = None) -> dict[str, Any]:
-    """The object that `compare --json` prints."""
-    chosen = baseline or found.table.baseline or found.table.variants[0]
-    shifts = stop_shifts(found.table, baseline=chosen)
-    return compare_json(compare(found.table, baseline=chosen), found.about.variants, chosen, shifts)
+def compared(found: Run, baseline: str | None = None, variants: Sequence[str] = ()) -> dict[str, Any]:
+    """The object that `compare --json` prints for one run: its variants (all, where none is named) against one of them."""
+    table = found.table
+    chosen = table.variants[table.find_variant(baseline or table.baseline or table.variants[0])]
+    named = [table.variants[table.find_variant(name)] for name in variants]
+    pairs = [(name, chosen) for name in dict.fromkeys(named or table.variants) if name != chosen]
+    kept = {chosen, *(name for name, _ in pairs)}
+    differs = pointers([one for one in found.about.variants if one.name in kept])
+    return compare_json(compare(table, pairs=pairs), differs, chosen, stop_shifts(table, pairs=pairs))
+
+
+def compared_runs(found: Facing) -> dict[str, Any]:
+    """The object that `compare --json` prints for two runs."""
+    baselines = dict.fromkeys(base for _, base in found.pairs)
+    return compare_json(
+        compare(found.table, pairs=found.pairs),
+        found.differs,
+        next(iter(baselines)) if len(baselines) == 1 else found.runs["baseline"]["run"],
+        stop_shifts(found.table, pairs=found.pairs),
+        notes=found.notes,
+        runs=found.runs,
+    )
 
 
 def write_report(found: Run) -> Path:

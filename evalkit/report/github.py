@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.report.clean import clean_line, clean_name
-from evalkit.report.headline import GATE_TONES, SENTENCE, deepest, hat, metric_name, possible, size, verdict
+from evalkit.report.headline import GATE_TONES, SENTENCE, deepest, hat, limits, metric_name, possible, size, verdict
 from evalkit.report.numbers import (
     UNDEFINED,
     difference,
@@ -57,7 +57,7 @@ def markdown(
         parts += ["### Gate", *_gate(gate)]
     if comparisons:
         parts += ["### Differences to the baseline", _differences(comparisons)]
-        parts.append(_block(one["sentence"] for one in comparisons))
+        parts.append(_block([*(one["sentence"] for one in comparisons), *limits(comparisons)]))
     return "\n\n".join(parts) + "\n"
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalkit.report.clean import clean_line, clean_name
-from evalkit.report.numbers import interval, known, rate, times
+from evalkit.report.numbers import interval, known, p_value, rate, times
 
 Tone = Literal["good", "bad", "warn", "plain"]
 
@@ -103,6 +103,36 @@ def reasons(summary: Mapping[str, Any], ks: Sequence[int]) -> Iterator[str]:
             yield f"{clean_name(name)}: {', '.join(metrics)} undefined, {clean_line(reason, SENTENCE)}"
     if ranged:
         yield "a…b is the range from all of these trials failed to all of them passed"
+
+
+def limits(comparisons: Sequence[Mapping[str, Any]], stops: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
+    """Say once which comparisons had too few differing tasks to reach 5 %, and what can be asked of these instead."""
+    stops = [one for one in stops if known(one.get("variation"))]
+    few = [one for one in comparisons if known(one["difference"]) and one["better"] + one["worse"] < TELLING]
+    short: dict[str, list[str]] = {}
+    for one in few:
+        short.setdefault(clean_name(one["metric"]), []).append(clean_name(one["variant"]))
+    short["the stops"] = [clean_name(one["variant"]) for one in stops if one["differing"] < TELLING]
+    every = {clean_name(one["variant"]) for one in (*comparisons, *stops)}
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for what, names in short.items():
+        if names:
+            alike.setdefault(tuple(dict.fromkeys(names)), []).append(what)
+    if alike:
+        said = [
+            f"{' and '.join(whats)} of {'every variant' if len(every) > 1 and set(names) == every else ', '.join(names)}"
+            for names, whats in alike.items()
+        ]
+        yield f"Fewer than {TELLING} tasks differ in {'; in '.join(said)}: no such test can then reach 5 %, whatever the difference."
+    within: dict[str, list[str]] = {}
+    for one in few:
+        if known(one.get("p_within")):
+            within.setdefault(clean_name(one["variant"]), []).append(
+                f"{clean_name(one['metric'])} p {p_value(one['p_within'])}"
+            )
+    if within:
+        told = "; ".join(f"{name} {', '.join(values)}" for name, values in within.items())
+        yield f"Another question, are the two identical on these very tasks (trials permuted within tasks, not adjusted): {told}."
 
 
 def possible(found: Mapping[str, Any]) -> str:

@@ -6,11 +6,10 @@ are only ever added.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from evalkit.core.plan import Variant
 from evalkit.measure.amounts import Meter, spend, spread
 from evalkit.measure.compare import Comparison
 from evalkit.measure.estimate import Estimate, estimate
@@ -22,7 +21,6 @@ from evalkit.measure.stops import Stops, stops
 from evalkit.measure.table import Table
 from evalkit.measure.winner import winner
 from evalkit.report.about import About
-from evalkit.report.configs import differences
 
 METERS: tuple[Meter, ...] = ("turns", "tokens", "seconds")
 
@@ -82,15 +80,26 @@ def estimate_json(found: Estimate) -> dict[str, Any]:
 
 
 def compare_json(
-    found: Sequence[Comparison], variants: Sequence[Variant], baseline: str, shifts: Sequence[StopShift] = ()
+    found: Sequence[Comparison],
+    differs: Sequence[str],
+    baseline: str,
+    shifts: Sequence[StopShift] = (),
+    *,
+    notes: Sequence[str] = (),
+    runs: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Give what `compare --json` prints: each difference to the baseline, how stops shifted, and where the configurations differ."""
-    return {
+    """Give what `compare --json` prints: each difference to the baseline, how stops shifted, and where the configurations differ.
+
+    `notes` limit what is said, `runs` tells of the two runs where there are two.
+    """
+    shown: dict[str, Any] = {
         "baseline": baseline,
         "comparisons": [_comparison(one) for one in found],
         "stops": [_shift(one) for one in shifts],
-        "configs": {"differs": [one["pointer"] for one in differences(variants)]},
+        "configs": {"differs": list(differs)},
+        "notes": list(notes),
     }
+    return shown if runs is None else shown | {"runs": dict(runs)}
 
 
 def gate_json(found: Judgement, exit_code: int) -> dict[str, Any]:
@@ -126,14 +135,28 @@ def _ruling(found: Ruling) -> dict[str, Any]:
 
 def _comparison(found: Comparison) -> dict[str, Any]:
     """One difference; where it is undefined with the reason."""
-    names = ("variant", "metric", "tasks", "difference", "low", "high", "p", "p_adjusted", "better", "worse", "equal")
-    shown: dict[str, Any] = {name: getattr(found, name) for name in (*names, "sentence")}
-    return shown if found.difference is not None else shown | {"why": found.why}
+    names = ("variant", "baseline", "metric", "tasks", "difference", "low", "high", "p", "p_adjusted", "p_within")
+    shown: dict[str, Any] = {name: getattr(found, name) for name in (*names, "better", "worse", "equal", "sentence")}
+    shown |= {"confidence": found.confidence, "scope": "population", "method": "bonett-price", "n": list(found.trials)}
+    if found.difference is None:
+        shown |= {"why": found.why, "worst": found.worst, "best": found.best}
+    return shown
 
 
 def _shift(found: StopShift) -> dict[str, Any]:
     """How the stops of one variant differ from the baseline's; where that is undefined with the reason."""
-    names = ("variant", "tasks", "variation", "expected", "chi_square", "p", "p_adjusted", "differing", "sentence")
+    names = (
+        "variant",
+        "baseline",
+        "tasks",
+        "variation",
+        "expected",
+        "chi_square",
+        "p",
+        "p_adjusted",
+        "differing",
+        "sentence",
+    )
     shown: dict[str, Any] = {name: getattr(found, name) for name in names}
     shown["reasons"] = [
         {field.name: getattr(one, field.name) for field in fields(ReasonShift)} for one in found.reasons

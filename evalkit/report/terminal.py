@@ -16,6 +16,7 @@ from evalkit.report.headline import (
     deepest,
     depths,
     hat,
+    limits,
     metric_name,
     possible,
     reasons,
@@ -86,6 +87,12 @@ def compare_text(compared: Mapping[str, Any], width: int = 80, *, color: bool = 
     """Show a comparison (`compare A B --json`): each sentence, then the table of differences, and what the configs differ in."""
     ink = Ink(on=color)
     lines = [] if compared["comparisons"] else ["Nothing to compare: there is no other variant."]
+    if "runs" in compared:
+        runs = compared["runs"]
+        text = f"{clean_name(runs['candidate']['run'])} against {clean_name(runs['baseline']['run'])}, the baseline"
+        lines[:0] = [ink(line, "bold") for line in wrap(text, width)]
+    for note in compared.get("notes", ()):
+        lines += [ink(line, "warn") for line in wrap(clean_line(note, SENTENCE), width)]
     for one in compared["comparisons"]:
         lines += wrap(f"{_mark(one)} {clean_line(one['sentence'], SENTENCE)}", width)
     if compared["comparisons"]:
@@ -93,6 +100,8 @@ def compare_text(compared: Mapping[str, Any], width: int = 80, *, color: bool = 
     for one in compared.get("stops", ()):
         if isinstance(one, Mapping) and one.get("sentence"):
             lines += wrap(f"stops: {clean_line(one['sentence'], SENTENCE)}", width)
+    for limit in limits(compared["comparisons"], compared.get("stops", ())):
+        lines += ["", *(ink(line, "dim") for line in wrap(limit, width))]
     differs = [clean_name(pointer) for pointer in compared.get("configs", {}).get("differs", ())]
     lines += ["", *wrap(f"configs differ in: {', '.join(differs) or 'nothing'}", width)]
     return "\n".join(lines)
@@ -218,7 +227,9 @@ def _differences(compared: Mapping[str, Any], width: int, ink: Ink) -> list[str]
         ]
         for one in compared["comparisons"]
     ]
-    caption = f"difference to {clean_name(compared['baseline'])}, paired by task; tasks that got better +, worse {MINUS}, equal ="
+    baselines = {one.get("baseline", compared["baseline"]) for one in compared["comparisons"]}
+    whose = clean_name(compared["baseline"]) if len(baselines) == 1 else "the baseline that each sentence names"
+    caption = f"difference to {whose}, paired by task; tasks that got better +, worse {MINUS}, equal ="
     return [*(ink(line, "dim") for line in wrap(caption, width)), *table(header, rows, width, ink)]
 
 

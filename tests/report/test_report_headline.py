@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from report_json import a_comparison, a_gate, a_summary, a_variant_summary, an_estimate
 
-from evalkit.report.headline import caveats, deepest, depths, hat, possible, reasons, size, verdict
+from evalkit.report.headline import caveats, deepest, depths, hat, limits, possible, reasons, size, verdict
 
 
 @pytest.mark.parametrize(
@@ -68,6 +68,21 @@ def test_nothing_measured_and_nothing_defined_are_said() -> None:
     undefined = a_summary({"react": a_variant_summary(pass_hat=hats)})
     assert verdict(undefined).sentence == "pass@1 is undefined: trials are missing, in error, or too few."
     assert list(reasons(undefined, [1])) == ["react: pass@1 undefined, one task has no trial"]
+
+
+def test_what_cannot_reach_five_percent_is_said_once_with_its_metrics() -> None:
+    few = {"better": 0, "worse": 3, "p_within": 0.04}
+    ones = [a_comparison(variant=name, metric=metric, **few) for name in ("a", "b") for metric in ("pass^8", "pass@1")]
+    stops = [{"variant": "a", "variation": 0.1, "differing": 2}, {"variant": "b", "variation": 0.1, "differing": 9}]
+    assert list(limits(ones, stops)) == [
+        "Fewer than 6 tasks differ in pass^8 and pass@1 of every variant; in the stops of a: no such test can then reach 5 %, whatever the difference.",
+        "Another question, are the two identical on these very tasks (trials permuted within tasks, not adjusted): a pass^8 p 0.040, pass@1 p 0.040; b pass^8 p 0.040, pass@1 p 0.040.",
+    ]
+    assert not list(limits([a_comparison()]))
+    assert not list(limits([a_comparison(difference=None, better=0, worse=0)]))
+    assert list(limits([a_comparison(better=0, worse=0, p_within=None)])) == [
+        "Fewer than 6 tasks differ in pass^8 of plan: no such test can then reach 5 %, whatever the difference."
+    ]
 
 
 def test_each_reason_is_said_once() -> None:

@@ -17,6 +17,7 @@ from evalkit.measure.compare import compare
 from evalkit.measure.gate import judge
 from evalkit.measure.rule import Rule
 from evalkit.measure.stop_shift import stop_shifts
+from evalkit.report.configs import pointers
 from evalkit.report.summary import compare_json, gate_json, summarise, task_rows
 from evalkit.report.terminal import compare_text, gate_text, headline, task_table
 
@@ -143,11 +144,12 @@ def test_the_tasks_are_told_in_the_order_of_the_plan() -> None:
 def test_a_comparison_is_told_with_what_differs() -> None:
     table = a_table(list(a_run(6, VARIANTS)), baseline="react")
     about = an_about(*VARIANTS)
-    found = compare_json(compare(table), about.variants, "react")
+    found = compare_json(compare(table), pointers(about.variants), "react")
     assert found["baseline"] == "react"
     assert found["configs"] == {"differs": ["/loop/kind"]}
     assert [(one["variant"], one["metric"]) for one in found["comparisons"]] == [("plan", "pass^8"), ("plan", "pass@1")]
     keys = {"variant", "metric", "tasks", "difference", "low", "high", "p", "p_adjusted", "better", "worse", "equal"}
+    keys |= {"baseline", "p_within", "confidence", "scope", "method", "n"}
     assert set(found["comparisons"][0]) == keys | {"sentence"}
     assert found["stops"] == []
     json.dumps(found, allow_nan=False)
@@ -156,9 +158,20 @@ def test_a_comparison_is_told_with_what_differs() -> None:
 def test_shifted_stops_are_told_and_shown_and_undefined_ones_with_their_reason() -> None:
     records = list(a_run(6, VARIANTS))
     table = a_table(records, baseline="react")
-    found = compare_json(compare(table), an_about(*VARIANTS).variants, "react", stop_shifts(table))
+    found = compare_json(compare(table), pointers(an_about(*VARIANTS).variants), "react", stop_shifts(table))
     (one,) = found["stops"]
-    keys = {"variant", "tasks", "variation", "expected", "chi_square", "p", "p_adjusted", "differing", "reasons"}
+    keys = {
+        "variant",
+        "baseline",
+        "tasks",
+        "variation",
+        "expected",
+        "chi_square",
+        "p",
+        "p_adjusted",
+        "differing",
+        "reasons",
+    }
     assert set(one) == keys | {"sentence"}
     assert one["variant"] == "plan"
     reason = {"reason", "variant", "baseline", "difference", "low", "high", "p", "p_adjusted"}
@@ -166,7 +179,7 @@ def test_shifted_stops_are_told_and_shown_and_undefined_ones_with_their_reason()
     assert " ".join(f"stops: {one['sentence']}".split()) in " ".join(compare_text(found).split())
     records[5] = replace(records[5], outcome="error", graded=None)
     undefined = stop_shifts(a_table(records, baseline="react"))
-    (one,) = compare_json([], an_about(*VARIANTS).variants, "react", undefined)["stops"]
+    (one,) = compare_json([], (), "react", undefined)["stops"]
     assert one["variation"] is None
     assert "in error" in one["why"]
     json.dumps(one, allow_nan=False)
@@ -199,7 +212,7 @@ def test_everything_measured_can_be_shown_everywhere() -> None:
     records[5] = replace(records[5], outcome="error", graded=None)
     table, about = a_table(records[:-1], baseline="react"), an_about(*VARIANTS)
     summary, tasks = summarise(table, about), task_rows(table)
-    compared = compare_json(compare(table), about.variants, "react")
+    compared = compare_json(compare(table), pointers(about.variants), "react")
     for text in (headline(summary), task_table(tasks), compare_text(compared)):
         assert "None" not in text
         assert "nan" not in text
