@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalkit.cli.reading import Run
+from evalkit.cli.reading import LATEST, Run, find
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Variant
 from evalkit.measure.beside import Match, Name, Side, beside
-from evalkit.measure.table import Table, listed
+from evalkit.measure.table import Table, listed, meant
 from evalkit.report.clean import clean_name
 from evalkit.report.configs import pointers
 from evalkit.report.numbers import times
@@ -63,6 +63,25 @@ def facing(
     )
 
 
+def baseline_run(run: Run, word: str) -> str | None:
+    """Tell whether `--baseline WORD` names another run (given back as a reference) or a variant of this one (None).
+
+    Raises `ConfigurationError` where it names both, or neither.
+    """
+    there = word == LATEST or (find(word) / "run.json").exists()
+    if word in run.table.variants:
+        if there:
+            what = f"{clean_name(word)} is a variant of the run and a run folder too"
+            raise ConfigurationError.of(
+                "--baseline", what, f"write {find(word).resolve()} for the folder, or rename one of them"
+            )
+        return None
+    if not there:
+        what = "is neither a variant of the run nor a run"
+        raise ConfigurationError.of(f"--baseline {word}", what, meant(word, run.table.variants))
+    return word
+
+
 def _couples(candidate: Run, base: Run, variants: Sequence[str], baseline: str | None) -> tuple[tuple[str, str], ...]:
     """Say which variant of the candidate faces which of the base run."""
     mine = [candidate.table.variants[candidate.table.find_variant(name)] for name in variants]
@@ -70,9 +89,9 @@ def _couples(candidate: Run, base: Run, variants: Sequence[str], baseline: str |
     one = (candidate.store.manifest.run, candidate.store.manifest.created)
     same = [name for name, other in couples if name == other]
     if same and one == (base.store.manifest.run, base.store.manifest.created):
-        what = f"{clean_name(candidate.about.run)} is compared with itself: the trials of {listed(same)} stand on both sides"
-        mend = "name another run, give one run alone to compare its variants, or choose two by --variant and --baseline"
-        raise ConfigurationError.of("compare", what, mend)
+        what = f"is compared with itself: the trials of {listed(same)} stand on both sides"
+        mend = "name another run, or compare the variants of this one with each other"
+        raise ConfigurationError.of(clean_name(candidate.about.run), what, mend)
     return tuple(couples)
 
 

@@ -10,7 +10,7 @@ from evalkit.cli.conclude import compared, compared_runs
 from evalkit.cli.exits import Exit
 from evalkit.cli.options import Command, Values
 from evalkit.cli.output import colours, say, say_json, width
-from evalkit.cli.reading import Run, open_run
+from evalkit.cli.reading import held_run, open_run
 from evalkit.core.errors import ConfigurationError, RunInvalid
 from evalkit.report.terminal import compare_text
 
@@ -64,14 +64,7 @@ def _one(values: Values) -> dict[str, Any]:
 def _two(values: Values) -> dict[str, Any]:
     """Compare two runs."""
     with ExitStack() as stack:
-        base, candidate = (_held(stack, reference) for reference in (values.run, values.candidate))
+        base, candidate = (held_run(stack, reference) for reference in (values.run, values.candidate))
         return compared_runs(
             facing(candidate, base, variants=values.variant, baseline=values.baseline, shared=values.shared)
         )
-
-
-def _held(stack: ExitStack, reference: str) -> Run:
-    """Open a run until the stack ends."""
-    found = open_run(reference)
-    stack.enter_context(found.store)
-    return found

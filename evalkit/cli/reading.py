@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,13 @@ def find(reference: str) -> Path:
 def open_run(reference: str) -> Run:
     """Open a run for reading; close its `store` when done. Raises `StoreError` for a folder that cannot be read."""
     return numbers(RunStore.open(find(reference), write=False))
+
+
+def held_run(stack: ExitStack, reference: str) -> Run:
+    """Open a run for reading, and close its store when the stack ends."""
+    found = open_run(reference)
+    stack.enter_context(found.store)
+    return found
 
 
 def numbers(store: RunStore) -> Run:

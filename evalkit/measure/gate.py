@@ -83,8 +83,20 @@ def judge(
     return Judgement(verdict=_worst(rulings), rules=tuple(rulings), unmeasured=lost)
 
 
-def _worst(rulings: Sequence[Ruling]) -> Word:
-    """Give the worst of the rulings' verdicts; there is at least one."""
+def together(judgements: Sequence[Judgement]) -> Judgement:
+    """Take several judgements as one: all rules, the worst verdict, each variant's share of unmeasured trials. Raises `ValueError` for none."""
+    if not judgements:
+        raise ValueError("there is no judgement")
+    return Judgement(
+        verdict=_worst(judgements),
+        rules=tuple(rule for one in judgements for rule in one.rules),
+        why="; ".join(one.why for one in judgements if one.why),
+        unmeasured={name: lost for one in judgements for name, lost in one.unmeasured.items()},
+    )
+
+
+def _worst(rulings: Sequence[Ruling | Judgement]) -> Word:
+    """Give the worst of the verdicts; there is at least one."""
     said = {ruling.verdict for ruling in rulings}
     order: tuple[Word, ...] = ("invalid", "fail", "inconclusive", "pass")
     return next(word for word in order if word in said)

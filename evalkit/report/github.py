@@ -199,7 +199,8 @@ def _gate(gate: Mapping[str, Any]) -> list[str]:
         task = code(rule["task"]) if rule.get("task") else ""
         rows.append([code(rule["rule"]), code(rule["variant"]), task, value, bound, f"{symbol} {word.lower()}"])
     told = [_table(["rule", "variant", "task", "value", "bound", "verdict"], rows)] if rows else []
-    return [*told, _block([*([gate["why"]] if gate.get("why") else []), *(rule["sentence"] for rule in rules)])]
+    notes = [*([gate["why"]] if gate.get("why") else []), *gate.get("notes", ())]
+    return [*told, _block([*notes, *(rule["sentence"] for rule in rules)])]
 
 
 def _differences(comparisons: Sequence[Mapping[str, Any]]) -> str:

@@ -102,14 +102,21 @@ def compare_json(
     return shown if runs is None else shown | {"runs": dict(runs)}
 
 
-def gate_json(found: Judgement, exit_code: int) -> dict[str, Any]:
-    """Give what `gate RUN --json` prints: the verdict, its exit code, and each rule with what was found."""
+def gate_json(
+    found: Judgement, exit_code: int, *, notes: Sequence[str] = (), runs: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Give what `gate RUN --json` prints: the verdict, its exit code, and each rule with what was found.
+
+    `notes` limit what is said, `runs` tells of the two runs where one is held against another.
+    """
     shown: dict[str, Any] = {
         "verdict": found.verdict,
         "exit_code": exit_code,
         "rules": [_ruling(rule) for rule in found.rules],
+        "notes": list(notes),
     }
-    return shown | {"why": found.why} if found.why else shown
+    shown |= {"why": found.why} if found.why else {}
+    return shown if runs is None else shown | {"runs": dict(runs)}
 
 
 def _ruling(found: Ruling) -> dict[str, Any]:

@@ -74,6 +74,8 @@ def gate_text(gate: Mapping[str, Any], width: int = 80, *, color: bool = False) 
     lines = [ink(f"{symbol} gate: {word}", tone)]
     if gate.get("why"):
         lines += wrap(clean_line(gate["why"], SENTENCE), width, "  ")
+    for note in gate.get("notes", ()):
+        lines += [ink(line, "warn") for line in wrap(clean_line(note, SENTENCE), width, "  ")]
     for rule in gate["rules"]:
         symbol, word, tone = GATE_TONES[rule["verdict"]]
         name = " · ".join(clean_name(rule[part]) for part in ("rule", "variant", "task") if rule.get(part))

@@ -202,3 +202,105 @@ def test_names_from_outside_are_harmless_in_messages(here: Path, capsys: Printed
     assert code == 4
     assert "\x1b" not in said
     assert "\\e[31mred" in said
+
+
+def gated(capsys: Printed, *words: str) -> tuple[int, dict[str, Any]]:
+    """The exit code of a gate and what `gate --json` prints."""
+    capsys.readouterr()
+    code = main(["gate", "--json", *words])
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert found["exit_code"] == code
+    return code, found
+
+
+def many(name: str, **passes: int) -> None:
+    """Import a run of twelve tasks whose trials passed so often, of four."""
+    imported(name, **{f"t{place:02d}": passes.get(f"t{place:02d}", 4) for place in range(12)})
+
+
+BROKEN = {f"t{place:02d}": 0 for place in range(8)}
+
+
+@pytest.mark.parametrize(
+    ("passes", "flags", "code", "word"),
+    [
+        (BROKEN, [], 1, "fail"),
+        (BROKEN, ["--rule", "not-worse"], 1, "fail"),
+        ({"t00": 0, "t01": 0}, [], 3, "inconclusive"),
+        ({"t00": 0, "t01": 0}, ["--rule", "not-worse"], 0, "pass"),
+        ({"t00": 3}, ["--max-drop", "0.5"], 0, "pass"),
+        ({"t00": 0}, ["--rule", "point", "--max-drop", "0.01"], 1, "fail"),
+        ({"t00": 0, "t01": 0}, ["--on-inconclusive", "pass"], 0, "inconclusive"),
+    ],
+)
+def test_a_run_is_held_to_an_earlier_one(
+    here: Path, capsys: Printed, passes: dict[str, int], flags: list[str], code: int, word: str
+) -> None:
+    many("old")
+    many("new", **passes)
+    given, found = gated(capsys, "new", "--baseline", "old", *flags)
+    assert (given, found["verdict"]) == (code, word)
+    assert {(rule["variant"], rule["baseline"]) for rule in found["rules"]} == {("agent", "baseline:agent")}
+    assert [rule["metric"] for rule in found["rules"]] == ["pass^4", "pass@1"]
+    assert found["runs"]["baseline"]["run"] == "old"
+
+
+def test_bounds_are_judged_on_the_run_alone_beside_the_drop(here: Path, capsys: Printed) -> None:
+    many("old", **BROKEN)
+    many("new")
+    code, found = gated(capsys, "new", "--baseline", "old", "--min", "pass^4>=0.5")
+    assert (code, [rule["rule"] for rule in found["rules"]]) == (
+        0,
+        [
+            "pass^4>=0.5",
+            "pass^4[agent] drops at most 0.1 from baseline:agent",
+            "pass@1[agent] drops at most 0.1 from baseline:agent",
+        ],
+    )
+    assert gated(capsys, "old", "--baseline", "new", "--min", "pass^4>=0.9")[0] == 1
+    assert gated(capsys, "new", "--baseline", "old", "--per-task", "--rule", "point")[0] == 0
+
+
+def test_a_gate_refuses_unlike_tasks_its_own_trials_and_flags_that_do_nothing(here: Path, capsys: Printed) -> None:
+    made("run")
+    made("one", "--task", "one")
+    for words, code, part in (
+        (["run", "--baseline", "one"], 4, "1 task only in run: two. --shared compares"),
+        (["run", "--baseline", "run"], 2, "is compared with itself"),
+        (["run", "--shared"], 2, "does nothing without --baseline"),
+        (["run", "--max-drop", "0.2"], 2, "does nothing without --baseline"),
+        (["run", "--variant", "good"], 2, "does nothing without --baseline"),
+        (["run", "--baseline", "goof"], 2, "neither a variant of the run nor a run (did you mean good?)"),
+        (["run", "--baseline", "good", "--shared"], 2, "good is a variant of the run itself"),
+        (["run", "--baseline", "good", "--baseline-variant", "bad"], 2, "good is a variant of the run itself"),
+    ):
+        capsys.readouterr()
+        assert main(["gate", *words]) == code
+        assert part in capsys.readouterr().err
+    code, found = gated(capsys, "run", "--baseline", "one", "--shared")
+    assert (code, found["notes"][0].startswith("1 shared task compared, of 2 in run and 1 in one")) == (3, True)
+    assert main(["gate", "run", "--baseline", "one", "--shared"]) == 3
+    assert "1 shared task compared" in capsys.readouterr().out
+
+
+def test_variants_of_a_gate_are_chosen_and_a_name_of_two_things_is_refused(here: Path, capsys: Printed) -> None:
+    made("old")
+    made("new")
+    _, found = gated(capsys, "new", "--baseline", "old", "--variant", "bad", "--baseline-variant", "good")
+    assert {(rule["variant"], rule["baseline"]) for rule in found["rules"]} == {("bad", "baseline:good")}
+    code, found = gated(capsys, "new", "--baseline", "good", "--variant", "bad")
+    assert (code, {rule["variant"] for rule in found["rules"]}) == (3, {"bad"})
+    made("good")
+    capsys.readouterr()
+    assert main(["gate", "new", "--baseline", "good"]) == 2
+    assert "is a variant of the run and a run folder too" in capsys.readouterr().err
+    assert gated(capsys, "new", "--baseline", str(here / "good"))[1]["runs"]["baseline"]["run"] == "good"
+
+
+def test_a_baseline_that_lacks_trials_leaves_the_gate_without_a_verdict(here: Path, capsys: Printed) -> None:
+    made("old", "--variant", "good", "--max-usd", "0.0001", "-j", "1")
+    made("new", "--variant", "good", "--seed", "3")
+    assert gated(capsys, "new", "--baseline", "old")[0] == 4
+    code, found = gated(capsys, "new", "--baseline", "old", "--max-error-rate", "1")
+    assert (code, found["verdict"]) == (3, "inconclusive")
+    assert "old is incomplete" in found["notes"][0]

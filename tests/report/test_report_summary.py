@@ -203,7 +203,7 @@ def test_a_gate_is_told_with_each_rule() -> None:
     html = a_page(gate=found)
     assert "pass@1 drops at most 0.5 from react" in html
     nothing = gate_json(judge(a_table([]), ["pass^8>=0.5"]), 4)
-    assert nothing == {"verdict": "invalid", "exit_code": 4, "rules": [], "why": "no trial is planned"}
+    assert nothing == {"verdict": "invalid", "exit_code": 4, "rules": [], "notes": [], "why": "no trial is planned"}
     assert "no trial is planned" in a_page(gate=nothing)
 
 
