@@ -8,6 +8,7 @@ from typing import Any
 from evalkit.cli.against import facing
 from evalkit.cli.conclude import compared, compared_runs
 from evalkit.cli.exits import Exit
+from evalkit.cli.intervals import add_confidence, confidence
 from evalkit.cli.options import Command, Values
 from evalkit.cli.output import colours, say, say_json, width
 from evalkit.cli.reading import held_run, open_run
@@ -26,6 +27,7 @@ COMMAND.option(
     help="the variant to compare with; else the config's, else the first; of two runs one of the first, else that of the same name",
 )
 COMMAND.option("--variant", help="compare only this variant (of two runs: of the second)", many=True, default=())
+add_confidence(COMMAND, "intervals; a difference is more than chance where its adjusted p is at most 1 less this")
 COMMAND.switch("--shared", help="of two runs with unlike tasks compare those that both have")
 COMMAND.switch("--no-color", help="plain text")
 COMMAND.switch("--json", help="one JSON object on stdout")
@@ -33,7 +35,8 @@ COMMAND.switch("--json", help="one JSON object on stdout")
 
 def run(values: Values) -> int:
     """Compare."""
-    shown = _one(values) if values.candidate is None else _two(values)
+    level = confidence(values)
+    shown = _one(values, level) if values.candidate is None else _two(values, level)
     if values.json:
         say_json(shown)
     else:
@@ -41,7 +44,7 @@ def run(values: Values) -> int:
     return Exit.OK
 
 
-def _one(values: Values) -> dict[str, Any]:
+def _one(values: Values, level: float) -> dict[str, Any]:
     """Compare the variants of one run."""
     if values.shared:
         raise ConfigurationError.of(
@@ -54,17 +57,16 @@ def _one(values: Values) -> dict[str, Any]:
                 f"{found.about.run} holds one variant only, so there is nothing to compare it with; "
                 "name a second run to compare with that"
             )
-        shown = compared(found, values.baseline, values.variant)
+        shown = compared(found, values.baseline, values.variant, confidence=level)
         if not shown["comparisons"]:
             what = f"{shown['baseline']} is compared with itself"
             raise ConfigurationError.of("--variant", what, "name another variant, or another --baseline")
     return shown
 
 
-def _two(values: Values) -> dict[str, Any]:
+def _two(values: Values, level: float) -> dict[str, Any]:
     """Compare two runs."""
     with ExitStack() as stack:
         base, candidate = (held_run(stack, reference) for reference in (values.run, values.candidate))
-        return compared_runs(
-            facing(candidate, base, variants=values.variant, baseline=values.baseline, shared=values.shared)
-        )
+        other = facing(candidate, base, variants=values.variant, baseline=values.baseline, shared=values.shared)
+        return compared_runs(other, level)

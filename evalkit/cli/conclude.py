@@ -18,10 +18,11 @@ from evalkit.cli.reading import Run, numbers
 from evalkit.core.plan import Gate
 from evalkit.core.record import TrialRecord
 from evalkit.measure.compare import compare
+from evalkit.measure.estimate import Ask
 from evalkit.measure.gate import Judgement, judge
 from evalkit.measure.stop_shift import stop_shifts
 from evalkit.report.configs import pointers
-from evalkit.report.summary import compare_json, gate_json, summarise, task_rows
+from evalkit.report.summary import USUAL, compare_json, gate_json, summarise, task_rows
 from evalkit.report.terminal import gate_text, headline
 from evalkit.store.runstore import RunStore
 
@@ -74,7 +75,9 @@ def judged(verdict: Judgement) -> dict[str, Any]:
     return gate_json(verdict, int(CODES[verdict.verdict]))
 
 
-def compared(found: Run, baseline: str | None = None, variants: Sequence[str] = ()) -> dict[str, Any]:
+def compared(
+    found: Run, baseline: str | None = None, variants: Sequence[str] = (), *, confidence: float = 0.95
+) -> dict[str, Any]:
     """The object that `compare --json` prints for one run: its variants (all, where none is named) against one of them."""
     table = found.table
     chosen = table.variants[table.find_variant(baseline or table.baseline or table.variants[0])]
@@ -82,23 +85,24 @@ def compared(found: Run, baseline: str | None = None, variants: Sequence[str] = 
     pairs = [(name, chosen) for name in dict.fromkeys(named or table.variants) if name != chosen]
     kept = {chosen, *(name for name, _ in pairs)}
     differs = pointers([one for one in found.about.variants if one.name in kept])
-    return compare_json(compare(table, pairs=pairs), differs, chosen, stop_shifts(table, pairs=pairs))
+    ours = compare(table, pairs=pairs, confidence=confidence)
+    return compare_json(ours, differs, chosen, stop_shifts(table, pairs=pairs, confidence=confidence))
 
 
-def compared_runs(found: Facing) -> dict[str, Any]:
+def compared_runs(found: Facing, confidence: float) -> dict[str, Any]:
     """The object that `compare --json` prints for two runs."""
     baselines = dict.fromkeys(base for _, base in found.pairs)
     return compare_json(
-        compare(found.table, pairs=found.pairs),
+        compare(found.table, pairs=found.pairs, confidence=confidence),
         found.differs,
         next(iter(baselines)) if len(baselines) == 1 else found.runs["baseline"]["run"],
-        stop_shifts(found.table, pairs=found.pairs),
+        stop_shifts(found.table, pairs=found.pairs, confidence=confidence),
         notes=found.notes,
         runs=found.runs,
     )
 
 
-def write_report(found: Run) -> Path:
+def write_report(found: Run, asked: Ask = USUAL) -> Path:
     """Write `report.html` into the run's folder, traces drawn from the store while there is room."""
     from evalkit.report.page import write_page  # noqa: PLC0415  # loads matplotlib and jinja2, which only a report needs
 
@@ -111,9 +115,9 @@ def write_report(found: Run) -> Path:
 
     write_page(
         path,
-        summary=summarise(found.table, found.about),
+        summary=summarise(found.table, found.about, asked=asked),
         tasks=task_rows(found.table),
-        comparisons=compared(found)["comparisons"],
+        comparisons=compared(found, confidence=asked.confidence)["comparisons"],
         gate=None if verdict is None else judged(verdict),
         about=replace(found.about, command=found.about.command or "evalkit run"),
         rows=tuple(found.store.records()),

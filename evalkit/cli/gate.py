@@ -10,6 +10,7 @@ from evalkit.cli.against import Facing, baseline_run, facing
 from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import CODES, applicable
 from evalkit.cli.exits import Exit
+from evalkit.cli.intervals import add_confidence, add_interval, asked
 from evalkit.cli.options import Command, Values, share
 from evalkit.cli.output import colours, say, say_json, tell, width
 from evalkit.cli.reading import Run, held_run
@@ -17,7 +18,7 @@ from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Gate
 from evalkit.measure.compare import default_metrics
 from evalkit.measure.gate import MAX_ERROR_RATE, Judgement, judge, together
-from evalkit.measure.rule import MARGIN
+from evalkit.measure.rule import MARGIN, all_rules
 from evalkit.measure.table import Table
 from evalkit.report.summary import gate_json
 from evalkit.report.terminal import gate_text
@@ -36,7 +37,8 @@ COMMAND.switch("--shared", help="where the tasks of a --baseline run are unlike,
 COMMAND.option("--rule", help="how a bound is held", choices=("lower", "point", "not-worse"), default="lower")
 COMMAND.option("--on-inconclusive", help="what an inconclusive verdict counts as", choices=("fail", "warn", "pass"))
 COMMAND.option("--max-error-rate", help="share of trials that may lack a result", convert=share, default=MAX_ERROR_RATE)
-COMMAND.option("--confidence", help="confidence of each bound by itself", convert=share, default=0.95)
+add_confidence(COMMAND, "each bound by itself")
+add_interval(COMMAND)
 COMMAND.option("--junit", help="write a JUnit file here, a testcase per task and variant and one per rule")
 COMMAND.switch("--github", help="write a step summary, outputs and annotations for a GitHub workflow")
 COMMAND.switch("--per-task", help="hold each rule for every task by itself")
@@ -46,8 +48,7 @@ COMMAND.switch("--json", help="one JSON object on stdout")
 
 def run(values: Values) -> int:
     """Judge, say why, and give the verdict as the exit code."""
-    if not 0.5 <= values.confidence < 1.0:
-        raise ConfigurationError.of("--confidence", f"{values.confidence} is no confidence", "write 0.95")
+    asked(values, sides=1)
     ready(values.junit, github=values.github)
     _check(values)
     with ExitStack() as stack:
@@ -77,17 +78,35 @@ def _check(values: Values) -> None:
             )
 
 
+def _check_bounds(values: Values, rules: Sequence[Gate | str]) -> None:
+    """Refuse a scope or method where no rule has bounds that these could change: drops and single tasks have their own."""
+    given = next((name for name in ("scope", "method") if values.origins[name] == "flag"), None)
+    if given is None:
+        return
+    bounded = (
+        [] if values.per_task else [rule for rule in all_rules(rules) if rule.metric.unit == "share"] if rules else []
+    )
+    if not any(rule.baseline is None and rule.task is None for rule in bounded):
+        what = "does nothing here: no rule bounds a share of the whole suite (drops and single tasks have bounds of their own)"
+        raise ConfigurationError.of(f"--{given}", what, f"leave --{given} away, or give such a rule")
+
+
 def _judged(values: Values, found: Run, stack: ExitStack) -> tuple[Judgement, Facing | None]:
     """Judge by the flags, else by the config's gates; gives the two runs where one is held against another."""
     how: dict[str, Any] = {
         "kind": values.rule,
         "per_task": values.per_task,
         "confidence": values.confidence,
+        "scope": values.scope,
+        "method": values.method,
         "max_error_rate": values.max_error_rate,
     }
     rules: list[Gate | str] = [*_texts(values.min, ">="), *_texts(values.max, "<=")]
     if values.baseline is None:
-        return judge(found.table, rules or list(applicable(found.about.gates, found.table.variants)), **how), None
+        rules = rules or list(applicable(found.about.gates, found.table.variants))
+    _check_bounds(values, rules)
+    if values.baseline is None:
+        return judge(found.table, rules, **how), None
     reference = baseline_run(found, values.baseline)
     if reference is None:
         if values.shared or values.baseline_variant is not None:

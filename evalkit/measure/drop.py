@@ -82,6 +82,8 @@ def judge_drop(table: Table, rule: Rule, variant: str, task: int | None, family:
         confidence=family.confidence,
         scope="population",
         tasks=found.tasks,
+        method="none" if change is None else "bonett-price",
+        trials=found.trials,
         threshold=-rule.bound if rule.metric.more_is_better else rule.bound,
         verdict=verdict,
         sentence=_sentence(rule, found, change, worse, family.confidence),
@@ -183,7 +185,8 @@ def _sentence(
         told.append(f"about {change.needed:,} tasks would tell")
     return (
         f"{head}: {number(change.value)} ({counted(found.tasks, 'task')}, {span(found.trials)}), one-sided "
-        f"{percent(confidence)} bounds {bracket(change.low, change.high)}; " + "; ".join(told)
+        f"{percent(confidence)} bounds {bracket(change.low, change.high)} (population, bonett-price); "
+        + "; ".join(told)
     )
 
 

@@ -159,6 +159,8 @@ def _judge_value(table: Table, rule: Rule, variant: str, task: int | None, asked
         confidence=asked.confidence,
         scope=estimate.scope,
         tasks=estimate.tasks,
+        method=estimate.method,
+        trials=estimate.trials,
         threshold=rule.bound,
         verdict=verdict,
         sentence=_sentence(rule, estimate, verdict, chances, reason),
@@ -219,7 +221,8 @@ def _sentence(rule: Rule, estimate: Estimate, verdict: Word, chances: Odds, reas
     rest.extend(_outlook(estimate, chances, rule.sense))
     return (
         f"{estimate.metric} of {whose} = {number(estimate.value)} ({_basis(estimate, chances)}), one-sided "
-        f"{percent(estimate.confidence)} bounds {bracket(estimate.low, estimate.high)}; " + "; ".join(rest)
+        f"{percent(estimate.confidence)} bounds {bracket(estimate.low, estimate.high)} ({estimate.scope}, {estimate.method}); "
+        + "; ".join(rest)
     )
 
 

@@ -5,6 +5,7 @@ Invariant: works on the JSON summary alone, so that the terminal, the page and o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -28,6 +29,9 @@ GATE_TONES: Mapping[str, tuple[str, str, Tone]] = {
 }
 """Symbol, word and tone of each verdict of a gate."""
 
+
+SCOPES = {"population": "for more tasks of this kind (population)", "suite": "for these very tasks again (suite)"}
+"""What an interval of each scope speaks of."""
 
 TELLING = 6
 """Tasks that must differ before a difference can be told from chance at 5 %."""
@@ -106,13 +110,18 @@ def reasons(summary: Mapping[str, Any], ks: Sequence[int]) -> Iterator[str]:
 
 
 def limits(comparisons: Sequence[Mapping[str, Any]], stops: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
-    """Say once which comparisons had too few differing tasks to reach 5 %, and what can be asked of these instead."""
+    """Say once which comparisons had too few differing tasks to be more than chance, and what can be asked of these instead.
+
+    The least p of m differing tasks is 2/2^m: 5 % wants six.
+    """
+    level = max((1 - one.get("confidence", 0.95) for one in comparisons), default=0.05)
+    telling = math.ceil(math.log2(2 / level) - 1e-9)
     stops = [one for one in stops if known(one.get("variation"))]
-    few = [one for one in comparisons if known(one["difference"]) and one["better"] + one["worse"] < TELLING]
+    few = [one for one in comparisons if known(one["difference"]) and one["better"] + one["worse"] < telling]
     short: dict[str, list[str]] = {}
     for one in few:
         short.setdefault(clean_name(one["metric"]), []).append(clean_name(one["variant"]))
-    short["the stops"] = [clean_name(one["variant"]) for one in stops if one["differing"] < TELLING]
+    short["the stops"] = [clean_name(one["variant"]) for one in stops if one["differing"] < telling]
     every = {clean_name(one["variant"]) for one in (*comparisons, *stops)}
     alike: dict[tuple[str, ...], list[str]] = {}
     for what, names in short.items():
@@ -123,7 +132,7 @@ def limits(comparisons: Sequence[Mapping[str, Any]], stops: Sequence[Mapping[str
             f"{' and '.join(whats)} of {'every variant' if len(every) > 1 and set(names) == every else ', '.join(names)}"
             for names, whats in alike.items()
         ]
-        yield f"Fewer than {TELLING} tasks differ in {'; in '.join(said)}: no such test can then reach 5 %, whatever the difference."
+        yield f"Fewer than {telling} tasks differ in {'; in '.join(said)}: no such test can then reach {100 * level:.3g} %, whatever the difference."
     within: dict[str, list[str]] = {}
     for one in few:
         if known(one.get("p_within")):
@@ -194,7 +203,7 @@ def _estimated(summary: Mapping[str, Any]) -> str:
     what = f"passes all {k} of {k} attempts" if k > 1 else "passes"
     sentence = (
         f"{clean_name(name)} {what} with probability {rate(best['value'])} "
-        f"({_level(best)} interval {interval(best['low'], best['high'])}; {times(variants[name]['tasks'], 'task')})."
+        f"({_level(best)} interval {interval(best['low'], best['high'])}{_whose(best)}; {times(variants[name]['tasks'], 'task')})."
     )
     if len(found) > 1:
         sentence += f" It is the highest of {len(found)}, and {_overstated(summary.get('highest'), name, len(found))}."
@@ -209,6 +218,22 @@ def _overstated(highest: Mapping[str, Any] | None, name: str, several: int) -> s
     surplus = highest["overstates"]
     size = f"about {surplus:.2f}" if surplus >= 0.005 else "less than 0.01"
     return f"the highest of {several} that are alike overstates by {size}: run it again before you quote it"
+
+
+def _whose(found: Mapping[str, Any]) -> str:
+    """What an interval speaks of, where it is not what intervals usually do."""
+    return " for these very tasks" if found.get("scope") == "suite" else ""
+
+
+def how(summary: Mapping[str, Any]) -> str:
+    """How the intervals of the summary were made; empty where there is none."""
+    ways = {
+        f"{one['method']}, {SCOPES.get(one['scope'], one['scope'])}, {_level(one)}"
+        for variant in summary["variants"].values()
+        for one in variant["pass_hat"].values()
+        if known(one["low"]) and one.get("method")
+    }
+    return f"intervals: {'; '.join(sorted(ways))}" if ways else ""
 
 
 def _level(found: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from evalkit.measure.amounts import Meter, spend, spread
 from evalkit.measure.compare import Comparison
-from evalkit.measure.estimate import Estimate, estimate
+from evalkit.measure.estimate import Ask, Estimate, conclude, estimate, read
 from evalkit.measure.gate import Judgement
 from evalkit.measure.medians import MEDIAN, MOST, Metered, quantile
 from evalkit.measure.ruling import Ruling
@@ -22,14 +22,17 @@ from evalkit.measure.table import Table
 from evalkit.measure.winner import winner
 from evalkit.report.about import About
 
+USUAL = Ask()
+"""How intervals are made where nobody says."""
+
 METERS: tuple[Meter, ...] = ("turns", "tokens", "seconds")
 
 
-def summarise(table: Table, about: About, *, confidence: float = 0.95) -> dict[str, Any]:
+def summarise(table: Table, about: About, *, asked: Ask = USUAL) -> dict[str, Any]:
     """Give what `show RUN --json` prints: completeness, and for each variant its counts, estimates, stops, costs and lengths.
 
     `pass_hat` and `pass_at` hold every k up to the most trials that a task has under the variant. `stops_passed` counts,
-    of the trials that a reason ended, those whose final state the graders passed.
+    of the trials that a reason ended, those whose final state the graders passed. `asked` says how intervals are made.
     """
     found = stops(table)
     return {
@@ -42,7 +45,7 @@ def summarise(table: Table, about: About, *, confidence: float = 0.95) -> dict[s
             "errors": int(table.errors.sum()),
             "missing": int(table.missing.sum()),
         },
-        "variants": {name: _variant(table, place, found, confidence) for place, name in enumerate(table.variants)},
+        "variants": {name: _variant(table, place, found, asked) for place, name in enumerate(table.variants)},
         "highest": _highest(table),
     }
 
@@ -73,6 +76,7 @@ def estimate_json(found: Estimate) -> dict[str, Any]:
         "scope": found.scope,
         "method": found.method,
         "tasks": found.tasks,
+        "n": list(found.trials),
     }
     if found.value is None:
         shown |= {"why": found.why, "worst": found.worst, "best": found.best}
@@ -135,6 +139,8 @@ def _ruling(found: Ruling) -> dict[str, Any]:
         "sentence",
     )
     shown: dict[str, Any] = {name: getattr(found, name) for name in (*names, "flips")}
+    shown |= {"confidence": found.confidence, "scope": found.scope, "method": found.method, "tasks": found.tasks}
+    shown |= {"n": list(found.trials)}
     if found.value is None:
         shown |= {"why": found.why, "worst": found.worst, "best": found.best}
     return shown
@@ -176,7 +182,7 @@ def _counts(table: Table, row: int, place: int) -> dict[str, int]:
     return {name: int(getattr(table, name)[row, place]) for name in ("passed", "failed", "errors", "missing")}
 
 
-def _variant(table: Table, place: int, found: Stops, confidence: float) -> dict[str, Any]:
+def _variant(table: Table, place: int, found: Stops, asked: Ask) -> dict[str, Any]:
     """Everything about one variant."""
     name = table.variants[place]
     deepest = int(table.planned[:, place].max(initial=0))
@@ -186,13 +192,13 @@ def _variant(table: Table, place: int, found: Stops, confidence: float) -> dict[
         "tasks": int((table.planned[:, place] > 0).sum()),
         "trials": int((table.variant == place).sum()),
         **{kind: int(getattr(table, kind)[:, place].sum()) for kind in ("passed", "failed", "errors", "missing")},
-        "pass_hat": _by_k(table, name, "pass^", deepest, confidence),
-        "pass_at": _by_k(table, name, "pass@", deepest, confidence),
-        "cap_rate": estimate_json(estimate(table, "cap_rate(any)", name, confidence=confidence)),
+        "pass_hat": _by_k(table, name, "pass^", deepest, asked),
+        "pass_at": _by_k(table, name, "pass@", deepest, asked),
+        "cap_rate": estimate_json(conclude(read(table, "cap_rate(any)", name), asked)),
         "stops": found.of(name),
         "stops_passed": {reason: number for reason, number in content.items() if number},
-        "usd": _usd(table, name, confidence),
-        **{meter: _spread(table, name, meter) | _bounds(table, name, meter, confidence) for meter in METERS},
+        "usd": _usd(table, name, asked.confidence),
+        **{meter: _spread(table, name, meter) | _bounds(table, name, meter, asked.confidence) for meter in METERS},
     }
 
 
@@ -205,12 +211,9 @@ def _highest(table: Table) -> dict[str, Any] | None:
     )
 
 
-def _by_k(table: Table, name: str, written: str, deepest: int, confidence: float) -> dict[str, Any]:
+def _by_k(table: Table, name: str, written: str, deepest: int, asked: Ask) -> dict[str, Any]:
     """A metric for every k up to the deepest."""
-    return {
-        str(k): estimate_json(estimate(table, f"{written}{k}", name, confidence=confidence))
-        for k in range(1, deepest + 1)
-    }
+    return {str(k): estimate_json(conclude(read(table, f"{written}{k}", name), asked)) for k in range(1, deepest + 1)}
 
 
 def _usd(table: Table, name: str, confidence: float) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from evalkit.report.headline import (
     deepest,
     depths,
     hat,
+    how,
     limits,
     metric_name,
     possible,
@@ -127,6 +128,8 @@ def _variants(summary: Mapping[str, Any], width: int, ink: Ink) -> list[str]:
         lines = [head]
         for name, row in zip(names, drawn, strict=True):
             lines += [*(ink(part, "bold") for part in wrap(name, width)), row]
+    made = how(summary)
+    lines += [ink(line, "dim") for line in wrap(made, width)] if made else []
     why = list(reasons(summary, ks))
     lines += [""] * bool(why)
     for reason in why:
@@ -209,7 +212,7 @@ def _mark(one: Mapping[str, Any]) -> str:
     """A symbol for the direction of a difference that is more than chance."""
     if not known(one["difference"]):
         return "?"
-    if not known(one["p_adjusted"]) or one["p_adjusted"] >= 0.05 or not one["difference"]:
+    if not known(one["p_adjusted"]) or one["p_adjusted"] > 1 - one.get("confidence", 0.95) or not one["difference"]:
         return "="
     return "▲" if one["difference"] > 0 else "▼"
 

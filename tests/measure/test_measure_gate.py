@@ -90,7 +90,7 @@ def test_a_ruling_tells_everything() -> None:
     assert (found.pass_at, found.fail_at) == (26, 16)
     assert found.needed == pytest.approx(1150, rel=0.1)
     assert found.sentence.startswith(
-        "pass^8 of react = 0.733 (22/30 tasks, n=8), one-sided 95% bounds [0.570, 0.860]; needs >= 0.7: INCONCLUSIVE; "
+        "pass^8 of react = 0.733 (22/30 tasks, n=8), one-sided 95% bounds [0.570, 0.860] (population, gaffke); needs >= 0.7: INCONCLUSIVE; "
         "of 30 tasks, 26 or more pass and 16 or fewer fail; another run would say otherwise with chance 0.08; about 1,"
     )
 

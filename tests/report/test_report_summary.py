@@ -59,7 +59,7 @@ def test_the_summary_has_the_keys_that_are_promised() -> None:
     }
     assert promised | {"usd", "turns", "tokens", "seconds"} <= set(react)
     assert list(react["pass_hat"]) == list(react["pass_at"]) == [str(k) for k in range(1, 9)]
-    assert set(react["pass_hat"]["8"]) == {"value", "low", "high", "confidence", "scope", "method", "tasks"}
+    assert set(react["pass_hat"]["8"]) == {"value", "low", "high", "confidence", "scope", "method", "tasks", "n"}
     quantiles = {"p50", "p95", "p50_low", "p50_high", "p95_low", "p95_high"}
     assert set(react["usd"]) == {"total", "per_trial", "per_reliable_success"} | quantiles
     assert set(react["turns"]) == set(react["tokens"]) == set(react["seconds"]) == quantiles
