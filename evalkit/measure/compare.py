@@ -161,7 +161,7 @@ def _obstacle(first: Reading, second: Reading, a: Shares, b: Shares) -> tuple[tu
         return (), "no task is planned"
     for what, bad in (
         (f"fewer than k={a.k} trials", a.short | b.short),
-        ("trials missing or in error", a.open | b.open),
+        (f"trials {max(a.doubt, b.doubt, key=len)}", a.open | b.open),
     ):
         if bad.any():
             names = first.named(bad)

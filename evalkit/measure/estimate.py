@@ -168,7 +168,9 @@ def unknown(reading: Reading, found: Shares) -> str:
     """Say how many trials of a reading are unknown, and in which tasks."""
     names = reading.named(found.open)
     lost, planned = int(found.unknown.sum()), int(found.trials.sum())
-    return f"{lost} of {planned} trials are missing or in error, in {len(names)} of {found.trials.size} tasks: {listed(names)}"
+    return (
+        f"{lost} of {planned} trials are {found.doubt}, in {len(names)} of {found.trials.size} tasks: {listed(names)}"
+    )
 
 
 def _too_few(reading: Reading, found: Shares) -> str:

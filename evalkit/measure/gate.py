@@ -244,9 +244,13 @@ def _outlook(estimate: Estimate, chances: Odds, sense: Literal[">=", "<="]) -> l
         more, fewer = ("more", "fewer") if sense == ">=" else ("fewer", "more")
         passes = "no count" if chances.pass_at is None else f"{chances.pass_at} or {more}"
         fails = "no count" if chances.fail_at is None else f"{chances.fail_at} or {fewer}"
-        told.append(
-            f"of {of} {chances.unit}, {passes} pass{'es' if chances.pass_at is None else ''} and {fails} fail{'s' if chances.fail_at is None else ''}"
-        )
+        if chances.pass_at is None and chances.fail_at is None:
+            few = chances.unit if of != 1 else chances.unit.removesuffix("s")
+            told.append(f"{of} {few} cannot decide it, however many pass")
+        else:
+            told.append(
+                f"of {of} {chances.unit}, {passes} pass{'es' if chances.pass_at is None else ''} and {fails} fail{'s' if chances.fail_at is None else ''}"
+            )
     if chances.flips is not None:
         told.append(flip(chances.flips, exact=chances.exact))
     if chances.needed is not None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evalkit.core.record import UNKNOWN
 from evalkit.measure.arrays import Bools, Floats
 from evalkit.measure.interval import tail
 from evalkit.measure.paired import DRAWS, SignFlip, bonett_price, holm, sign_flip
@@ -208,11 +209,21 @@ def _obstacle(table: Table, here: Bools, place: int, chosen: int) -> tuple[tuple
     for what, bad in (
         ("planned for one of the two only", alone),
         ("with trials missing or in error", here & ~whole),
+        ("with trials not told why they stopped", here & _untold(table, place, chosen)),
     ):
         if bad.any():
             names = tuple(table.task_name(int(task)) for task in np.flatnonzero(bad))
             return names, f"{len(names)} of {counted(int(here.sum()), 'task')} {what}: {listed(names)}"
     return (), ""
+
+
+def _untold(table: Table, place: int, chosen: int) -> Bools:
+    """Find the tasks with a trial of either variant of whose end nobody told, shape (tasks,)."""
+    if UNKNOWN not in table.stops:
+        return np.zeros(len(table.tasks), dtype=np.bool_)
+    counts = table.count(table.stop == table.stops.index(UNKNOWN))
+    untold: Bools = (counts[:, place] + counts[:, chosen]) > 0
+    return untold
 
 
 def _shares(table: Table, variant: int, here: Bools) -> Floats:

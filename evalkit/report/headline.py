@@ -33,6 +33,9 @@ GATE_TONES: Mapping[str, tuple[str, str, Tone]] = {
 SCOPES = {"population": "for more tasks of this kind (population)", "suite": "for these very tasks again (suite)"}
 """What an interval of each scope speaks of."""
 
+TIED = 3
+"""Variants of the same highest value that are named."""
+
 TELLING = 6
 """Tasks that must differ before a difference can be told from chance at 5 %."""
 
@@ -105,6 +108,9 @@ def reasons(summary: Mapping[str, Any], ks: Sequence[int]) -> Iterator[str]:
                 ranged = ranged or possible(found) != ""
         for reason, metrics in lost.items():
             yield f"{clean_name(name)}: {', '.join(metrics)} undefined, {clean_line(reason, SENTENCE)}"
+        caps = variant["cap_rate"]
+        if not lost and not known(caps["value"]):
+            yield f"{clean_name(name)}: cap rate undefined, {clean_line(caps.get('why') or 'no reason is given', SENTENCE)}"
     if ranged:
         yield "a…b is the range from all of these trials failed to all of them passed"
 
@@ -206,9 +212,20 @@ def _estimated(summary: Mapping[str, Any]) -> str:
         f"({_level(best)} interval {interval(best['low'], best['high'])}{_whose(best)}; {times(variants[name]['tasks'], 'task')})."
     )
     if len(found) > 1:
-        sentence += f" It is the highest of {len(found)}, and {_overstated(summary.get('highest'), name, len(found))}."
+        tied = [clean_name(one) for one in found if one != name and found[one]["value"] == best["value"]]
+        sentence += f" {_chosen(tied, len(found), _overstated(summary.get('highest'), name, len(found)))}"
     lost = len(variants) - len(found)
     return sentence + (f" {metric_name(k)} of {times(lost, 'other variant')} is undefined." if lost else "")
+
+
+def _chosen(tied: Sequence[str], several: int, overstated: str) -> str:
+    """Say how the variant of the sentence was chosen among several, where others have the same value too."""
+    if len(tied) == several - 1:
+        return f"{'Both' if several == 2 else f'All {several}'} variants have this value, so that none is the better by it."
+    if tied:
+        with_whom = ", ".join(tied) if len(tied) <= TIED else f"{len(tied)} others"
+        return f"It shares the highest value of {several} with {with_whom}, and {overstated}."
+    return f"It is the highest of {several}, and {overstated}."
 
 
 def _overstated(highest: Mapping[str, Any] | None, name: str, several: int) -> str:

@@ -247,3 +247,11 @@ def test_judging_loads_no_heavy_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("tasks", "words"), [(3, "3 tasks cannot decide it, however many pass"), (1, "1 task cannot")])
+def test_too_few_tasks_to_decide_are_told_as_such(tasks: int, words: str) -> None:
+    (rule,) = judge(a_table({"a": [8] * tasks}), ["pass^8>=0.5"]).rules
+    assert rule.verdict == "inconclusive"
+    assert words in rule.sentence
+    assert "no count" not in rule.sentence

@@ -134,3 +134,14 @@ def test_the_size_of_a_run_is_said_as_it_is() -> None:
     assert size(a_summary(uneven)) == "2 variants × up to 24 tasks × up to 8 trials"
     assert deepest(a_summary(uneven)) == 8
     assert size(a_summary({})) == "no variants"
+
+
+def test_variants_that_tie_are_not_called_the_highest() -> None:
+    def three(*starts: float) -> str:
+        names = ("a", "b", "c")
+        summary = a_summary({name: a_variant_summary(start) for name, start in zip(names, starts, strict=True)})
+        return verdict(summary).sentence
+
+    assert "It is the highest of 3, and the highest of several overstates." in three(0.9, 0.8, 0.7)
+    assert "It shares the highest value of 3 with c, and the highest of several overstates." in three(0.9, 0.8, 0.9)
+    assert three(0.9, 0.9, 0.9).endswith("All 3 variants have this value, so that none is the better by it.")
