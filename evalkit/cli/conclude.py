@@ -55,7 +55,8 @@ def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, ju
         return CODES[verdict.verdict]
     if judge:
         say("no gate: the config has no `gates:`")
-    lacking = summary["completeness"]["errors"] + summary["completeness"]["missing"]
+    done = summary["completeness"]
+    lacking = done["errors"] + done["missing"] - done["skipped"]
     return Exit.INVALID if lacking else Exit.OK
 
 

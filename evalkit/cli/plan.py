@@ -97,6 +97,9 @@ def _pilot(reference: str | None) -> Pilot | None:
         return None
     found = open_run(reference)
     with found.store:
+        if found.table.skipped.any():
+            what = "was cut short by how its trials ended, so that its rates are not those of its tasks"
+            raise ConfigurationError.of(f"--pilot {reference}", what, "take a run that was played to its end")
         return Pilot(run=found.about.run, table=found.table)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from evalkit import parts
 from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import conclude, judged, own_gate
+from evalkit.cli.early import mark_curtailed, watched
 from evalkit.cli.exits import Exit
 from evalkit.cli.interrupt import Abandoned, interruptible
 from evalkit.cli.options import Command, Values, positive, whole
@@ -40,7 +41,6 @@ from evalkit.store.runstore import RunStore
 
 GRACE = 10.0
 REPORTS = Path("reports")
-
 COMMAND = Command("run", "Run each task of the suites n times under each loop variant, and show pass^k.")
 COMMAND.argument("suites", nargs="+", help="suite files (suites/*.yaml)")
 COMMAND.option("-c", "--config", help="file of loop variants; else those that the suites name", many=True, default=())
@@ -59,6 +59,16 @@ COMMAND.option("--progress", help="how progress is shown on stderr", choices=KIN
 COMMAND.switch("--new", help="begin a new run even where one of the same suites and variants is there")
 COMMAND.switch("--dry-run", help="say what would be run and what it may cost, and end")
 COMMAND.switch("--gate", help="end with the exit code of the gates")
+COMMAND.option(
+    "--curtail",
+    help="with --gate: start no further trial once none can change the verdict; values that need them are undefined then",
+    choices=("on", "off"),
+    default="on",
+)
+COMMAND.switch(
+    "--first-failure",
+    help="skip a task's later trials once one has failed: pass^n stays exact, pass@1 becomes undefined",
+)
 COMMAND.option("--junit", help="write a JUnit file here, a testcase per task and variant and one per gate rule")
 COMMAND.switch("--github", help="write a step summary, outputs and annotations for a GitHub workflow")
 COMMAND.switch("--no-report", help="write no report.html")
@@ -83,6 +93,8 @@ class Plan:
 
 def run(values: Values) -> int:
     """Run; gives 0 measured, 2 usage, 3 and 1 by the gates where they count, 4 incomplete, 130 interrupted."""
+    if values.origins["curtail"] == "flag" and not values.gate:
+        raise ConfigurationError.of("--curtail", "does nothing without --gate", "add --gate, or leave --curtail away")
     plan = _plan(values)
     if values.dry_run:
         say(_described(plan, _folder(values, plan)[0]))
@@ -103,7 +115,7 @@ def run(values: Values) -> int:
             spent=store.bookkeeping().usd,
             brake=brake,
         )
-        ended = _execute(execution, plan, store, values.progress)
+        ended = _execute(execution, plan, store, values)
         if ended is None:
             store.close()
             tell(f"\ninterrupted: finished trials are saved in {store.folder}. Go on with:\n  {command}")
@@ -176,7 +188,12 @@ def _open(values: Values, plan: Plan, command: str) -> RunStore:
         baseline=plan.config.baseline,
         gates=plan.config.gates,
         natures={one.name: parts.build("providers", one.provider).nature for one in plan.config.variants},
-        settings={"backend": values.backend, "jobs": values.jobs, "retries": values.retries},
+        settings={
+            "backend": values.backend,
+            "jobs": values.jobs,
+            "retries": values.retries,
+            **({"early": {"first_failure": True}} if values.first_failure else {}),
+        },
     )
     if not (folder / "run.json").exists():
         tell(f"run folder: {folder}")
@@ -203,7 +220,7 @@ def _going_on(old: Manifest, new: Manifest, folder: Path) -> str:
     return f"going on in {folder}{said}"
 
 
-def _execute(execution: Execution, plan: Plan, store: RunStore, view: str) -> Ended | None:
+def _execute(execution: Execution, plan: Plan, store: RunStore, values: Values) -> Ended | None:
     """Play the trials; None where running ones had to be given up."""
     done = store.done()
     keys = [trial.key.digest in done for trial in plan.trials()]
@@ -220,7 +237,14 @@ def _execute(execution: Execution, plan: Plan, store: RunStore, view: str) -> En
     try:
         with ExitStack() as stack:
             stack.enter_context(interruptible(asked, GRACE))
-            execution.told = stack.enter_context(progress(view, counts))
+            shown = stack.enter_context(progress(values.progress, counts))
+            execution.told = watched(
+                execution,
+                store,
+                shown,
+                first_failure=values.first_failure,
+                curtail=values.gate and values.curtail == "on",
+            )
             ended = execution.run(plan.trials())
             store.flush()
             return ended
@@ -230,6 +254,8 @@ def _execute(execution: Execution, plan: Plan, store: RunStore, view: str) -> En
 
 def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
     """Show what was measured and say how the run ended."""
+    if ended.reason == "curtailed":
+        mark_curtailed(store, ended)
     with quiet(github=values.github, as_json=values.json):
         code = conclude(
             store, report=not values.no_report, as_json=values.json, no_color=values.no_color, judge=values.gate
@@ -239,7 +265,9 @@ def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
         verdict = own_gate(found)
         shown = None if verdict is None else judged(verdict)
         tell_ci(found, shown, junit_path=values.junit, github=values.github, as_json=values.json)
-    if ended.reason == "complete" or (ended.reason == "budget" and len(store.done()) >= store.manifest.trials):
+    if ended.reason in {"complete", "curtailed"} or (
+        ended.reason == "budget" and len(store.done()) >= store.manifest.trials
+    ):
         return code
     reasons = {
         "interrupted": f"interrupted by {ended.detail}",

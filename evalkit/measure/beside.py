@@ -188,6 +188,8 @@ def _cut(table: Table, tasks: Sequence[Name], variants: Sequence[str], most: Int
         tasks=tuple(tasks),
         variants=tuple(variants),
         baseline=None,
+        first_failure=table.first_failure,
+        curtailed=table.curtailed,
         planned=np.minimum(table.planned[np.ix_(rows, columns)], most[:, None]),
         task=task[kept],
         variant=variant[kept],
@@ -208,6 +210,8 @@ def _joined(one: Table, other: Table, renamed: Sequence[str]) -> Table:
     return Table(
         tasks=one.tasks,
         variants=(*one.variants, *renamed),
+        first_failure=one.first_failure or other.first_failure,
+        curtailed=one.curtailed or other.curtailed,
         baseline=renamed[0] if len(renamed) == 1 else None,
         planned=np.hstack((one.planned, other.planned)),
         stops=stops,

@@ -66,6 +66,7 @@ class Pair:
     """A metric of two variants on the same tasks: `differences` of shape (tasks,), or None, and then `why`.
 
     Where only trials are unknown, `worst` and `best` are the mean difference with all of them read for the baseline and for the variant.
+    `skipped` says that passes are not all known, since trials were skipped after a first failure.
     """
 
     variant: str
@@ -78,6 +79,7 @@ class Pair:
     differences: Floats | None = None
     worst: float | None = None
     best: float | None = None
+    skipped: bool = False
     undefined: tuple[str, ...] = ()
     why: str = ""
 
@@ -131,7 +133,14 @@ def pair(table: Table, metric: Metric, variant: str, baseline: str, *, task: str
         return Pair(variant=variant, baseline=baseline, metric=metric, tasks=tasks, trials=trials, why=why)
     undefined, why = _obstacle(first, second, a, b)
     blank = Pair(
-        variant=variant, baseline=baseline, metric=metric, tasks=tasks, trials=trials, undefined=undefined, why=why
+        variant=variant,
+        baseline=baseline,
+        metric=metric,
+        tasks=tasks,
+        trials=trials,
+        skipped=table.first_failure,
+        undefined=undefined,
+        why=why,
     )
     if not why:
         return replace(blank, first=a, second=b, differences=b.values - a.values)
@@ -198,7 +207,7 @@ def _compared(pair: Pair, confidence: float, seed: int) -> Comparison:
         p=test.p,
         p_exact=test.exact,
         p_mid=test.mid,
-        p_within=_within(pair.first, pair.second, test),
+        p_within=None if pair.skipped else _within(pair.first, pair.second, test),
         better=better,
         worse=worse,
         equal=differences.size - up - down,

@@ -83,6 +83,20 @@ def judge(
     return Judgement(verdict=_worst(rulings), rules=tuple(rulings), unmeasured=lost)
 
 
+def settled(table: Table, rules: Sequence[Rule | Gate | str]) -> Word | None:
+    """Give the verdict of the whole run where no trial that is still to come can change it: pass or fail, else None.
+
+    It is fail as soon as one bound on a value is missed whatever the unknown trials bring, and pass once all are met so (see `judge`): exact curtailment,
+    which errs just as often as the full run. A drop never settles beforehand: its bounds do not move one way, and Holm's adjustment
+    grows with the pairs that are known.
+    """
+    rulings = judge(table, rules, max_error_rate=None).rules
+    words = {"inconclusive" if one.baseline is not None else one.verdict for one in rulings}
+    if "fail" in words:
+        return "fail"
+    return "pass" if words == {"pass"} else None
+
+
 def together(judgements: Sequence[Judgement]) -> Judgement:
     """Take several judgements as one: all rules, the worst verdict, each variant's share of unmeasured trials. Raises `ValueError` for none."""
     if not judgements:
@@ -124,8 +138,8 @@ def _cases(table: Table, rule: Rule, *, per_task: bool) -> list[tuple[Rule, str,
 
 
 def _unmeasured(table: Table) -> dict[str, float]:
-    """Give the share of each variant's planned trials that are missing or in error; 0 where none is planned."""
-    lost, planned = (table.errors + table.missing).sum(axis=0), table.planned.sum(axis=0)
+    """Give the share of each variant's planned trials that are in error or missing, but for skipped ones; 0 where none is planned."""
+    lost, planned = (table.errors + table.missing - table.skipped).sum(axis=0), table.planned.sum(axis=0)
     return {
         name: float(lost[place] / planned[place]) if planned[place] else 0.0
         for place, name in enumerate(table.variants)
@@ -217,6 +231,7 @@ def _sentence(rule: Rule, estimate: Estimate, verdict: Word, chances: Odds, reas
             between = f"; it lies between {number(low)} and {number(high)}"
         return f"{estimate.metric} of {whose} is undefined: {estimate.why}{between}; " + "; ".join(rest)
     if estimate.low is None or estimate.high is None:
+        rest += [estimate.why] if estimate.why else []
         return f"{estimate.metric} of {whose} = {number(estimate.value)}; " + "; ".join(rest)
     rest.extend(_outlook(estimate, chances, rule.sense))
     return (

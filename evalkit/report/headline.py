@@ -88,6 +88,7 @@ def verdict(
 def caveats(summary: Mapping[str, Any]) -> Iterator[str]:
     """What a reader must know before believing the numbers, each as a sentence."""
     done = summary["completeness"]
+    yield from summary.get("early", ())
     if done["missing"] or done["errors"]:
         parts = [times(done[name], noun) for name, noun in (("missing", "trial"), ("errors", "trial")) if done[name]]
         words = [f"{part} {what}" for part, what in zip(parts, _lacks(done), strict=True)]

@@ -6,7 +6,7 @@ are only ever added.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -24,6 +24,9 @@ from evalkit.report.about import About
 
 USUAL = Ask()
 """How intervals are made where nobody says."""
+
+SKIPPED = "trials were skipped by how others had ended, so that those which were played do not stand for all"
+"""Why a mean or quantile over the trials that were played is undefined."""
 
 METERS: tuple[Meter, ...] = ("turns", "tokens", "seconds")
 
@@ -44,7 +47,9 @@ def summarise(table: Table, about: About, *, asked: Ask = USUAL) -> dict[str, An
             "measured": int(table.passed.sum() + table.failed.sum()),
             "errors": int(table.errors.sum()),
             "missing": int(table.missing.sum()),
+            "skipped": int(table.skipped.sum()),
         },
+        "early": list(_early(table)),
         "variants": {name: _variant(table, place, found, asked) for place, name in enumerate(table.variants)},
         "highest": _highest(table),
     }
@@ -202,6 +207,20 @@ def _variant(table: Table, place: int, found: Stops, asked: Ask) -> dict[str, An
     }
 
 
+def _early(table: Table) -> Iterator[str]:
+    """Say how a run was cut short on purpose, and what follows."""
+    if table.first_failure:
+        yield (
+            "Later trials of a task were skipped once one had failed: pass^n is that of the full run (n the trials of each task); "
+            "pass@1, pass^k for smaller k, pass@k and what depends on them are undefined."
+        )
+    if table.curtailed:
+        yield (
+            "Ended early, since no outcome of the trials that are left could change the gate's verdict: the verdict is that of the full run, "
+            "and values that need those trials are undefined."
+        )
+
+
 def _highest(table: Table) -> dict[str, Any] | None:
     """The variant of the highest pass^k at the deepest k, and how far that choice flatters it; null where there is no choice."""
     deepest = int(table.planned.max(initial=0))
@@ -220,6 +239,10 @@ def _usd(table: Table, name: str, confidence: float) -> dict[str, Any]:
     """What a variant cost, all its trials, those in error too; null with the reason where it cannot be said."""
     spent = spend(table, name)
     reliable = estimate(table, "usd_per_reliable_success", name)
+    if table.skipped[:, table.find_variant(name)].any():
+        ends = ("p50", "p95", "p50_low", "p50_high", "p95_low", "p95_high")
+        whole = {"total": spent.total, "per_trial": None, "per_reliable_success": None, **dict.fromkeys(ends)}
+        return {**whole, "why": SKIPPED}
     shown: dict[str, Any] = {"total": spent.total, "per_trial": spent.per_trial}
     shown |= {"per_reliable_success": reliable.value, "p50": quantile(table, name, "usd").value}
     shown |= {"p95": quantile(table, name, "usd", MOST).value, **_bounds(table, name, "usd", confidence)}
@@ -228,12 +251,16 @@ def _usd(table: Table, name: str, confidence: float) -> dict[str, Any]:
 
 def _spread(table: Table, name: str, meter: Meter) -> dict[str, float | None]:
     """Median and 95th percentile over judged trials."""
+    if table.skipped[:, table.find_variant(name)].any():
+        return {"p50": None, "p95": None}
     found = spread(table, name, meter)
     return {"p50": found.p50, "p95": found.p95}
 
 
 def _bounds(table: Table, name: str, meter: Metered, confidence: float) -> dict[str, float | None]:
     """The bounds of a meter's median and 95th percentile; null where there are too few tasks for one."""
+    if table.skipped[:, table.find_variant(name)].any():
+        return dict.fromkeys(("p50_low", "p50_high", "p95_low", "p95_high"))
     found = {"p50": quantile(table, name, meter, MEDIAN, confidence=confidence)}
     found["p95"] = quantile(table, name, meter, MOST, confidence=confidence)
     return {f"{key}_{end}": getattr(one, end) for key, one in found.items() for end in ("low", "high")}

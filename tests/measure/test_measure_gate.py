@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from measure_tables import Cells, a_table, table_of
 
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Gate
-from evalkit.measure.gate import judge
+from evalkit.measure.gate import judge, settled
 from evalkit.measure.odds import Word
 from evalkit.measure.rule import Kind
 from evalkit.measure.ruling import Ruling
@@ -255,3 +256,29 @@ def test_too_few_tasks_to_decide_are_told_as_such(tasks: int, words: str) -> Non
     assert rule.verdict == "inconclusive"
     assert words in rule.sentence
     assert "no count" not in rule.sentence
+
+
+def test_a_verdict_settles_once_no_unknown_trial_can_change_it() -> None:
+    open_ = (0, 0, 0, 8)
+    cells = [8] * 17 + [open_] * 3
+    rules = ["pass^8[a]>=0.5"]
+    assert settled(a_table({"a": cells}), rules) == "pass"
+    assert settled(a_table({"a": [8] * 10 + [open_] * 10}), rules) is None
+    assert settled(a_table({"a": [0] * 17 + [open_] * 3}), rules) == "fail"
+    assert settled(a_table({"a": [8] * 3}), rules) is None, "an inconclusive verdict does not end a run"
+    assert settled(a_table({"a": cells}), [*rules, "cap_rate(any)[a]<=0.5"]) == "pass"
+    both = a_table({"a": cells, "b": [0] * 20})
+    assert settled(both, [*rules, "pass@1[b]>=0.5"]) == "fail", "one that is missed is enough"
+    assert settled(both, [Gate(metric="pass^8", variant="b", baseline="a", max_drop=0.1)]) is None
+    whole = a_table({"a": [8] * 20, "b": [0] * 20})
+    assert settled(whole, [Gate(metric="pass^8", variant="b", baseline="a", max_drop=0.1)]) is None
+
+
+def test_skipped_trials_are_no_part_of_the_error_budget_and_lost_ones_are() -> None:
+    table = a_table({"a": [8] * 17 + [(0, 0, 0, 8)] * 3})
+    assert judge(table, ["pass^8>=0.5"]).verdict == "invalid"
+    assert judge(replace(table, curtailed=True), ["pass^8>=0.5"]).verdict == "pass"
+    stopped = a_table({"a": [8] * 12 + [(0, 1, 0, 7)] * 18})
+    assert judge(replace(stopped, first_failure=True), ["pass^8>=0.9"]).verdict == "fail"
+    broken = a_table({"a": [8] * 12 + [(0, 0, 8, 0)] * 18})
+    assert judge(replace(broken, first_failure=True, curtailed=True), ["pass^8>=0.9"]).verdict == "invalid"

@@ -41,8 +41,8 @@ def summary_of(records: list[TrialRecord], planned: int = 8, **facts: Any) -> di
 
 def test_the_summary_has_the_keys_that_are_promised() -> None:
     found = summary_of(list(a_run(3, VARIANTS)))
-    assert set(found) == {"run", "suite", "simulated", "completeness", "variants", "highest"}
-    assert found["completeness"] == {"planned": 48, "measured": 48, "errors": 0, "missing": 0}
+    assert set(found) == {"run", "suite", "simulated", "completeness", "early", "variants", "highest"}
+    assert found["completeness"] == {"planned": 48, "measured": 48, "errors": 0, "missing": 0, "skipped": 0}
     assert set(found["variants"]) == set(VARIANTS)
     react = found["variants"]["react"]
     promised = {
@@ -101,7 +101,7 @@ def test_missing_trials_and_unknown_prices_are_said() -> None:
     records = trials("a", "passed", "failed")
     records[0] = replace(records[0], tally=replace(records[0].tally, usd=None))
     found = summary_of(records, planned=4)
-    assert found["completeness"] == {"planned": 4, "measured": 2, "errors": 0, "missing": 2}
+    assert found["completeness"] == {"planned": 4, "measured": 2, "errors": 0, "missing": 2, "skipped": 0}
     assert found["variants"]["react"]["missing"] == 2
     assert found["variants"]["react"]["usd"]["total"] is None
 
