@@ -77,6 +77,8 @@ def plan_text(shown: Mapping[str, Any], columns: int = 80, *, color: bool = Fals
         said = [f"at most {dollars(worst)}"] if worst is not None else []
         said += [f"{dollars(expected)} expected"] if expected is not None else []
         lines += wrap(f"in all {', '.join(said)}", columns, "  ") if said else []
+    for note in shown["notes"]:
+        lines += [ink(line, "warn") for line in wrap(note, columns)]
     return "\n".join([*lines, "", *_power(shown, columns, ink)])
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.report.clean import clean_line, clean_name
-from evalkit.report.headline import GATE_TONES, SENTENCE, deepest, hat, limits, metric_name, possible, size, verdict
+from evalkit.report.headline import GATE_TONES, SENTENCE, deepest, hat, metric_name, possible, size, verdict
+from evalkit.report.limits import limits
 from evalkit.report.numbers import (
     UNDEFINED,
     difference,

@@ -5,13 +5,12 @@ Invariant: works on the JSON summary alone, so that the terminal, the page and o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalkit.report.clean import clean_line, clean_name
-from evalkit.report.numbers import interval, known, p_value, rate, times
+from evalkit.report.numbers import interval, known, rate, times
 
 Tone = Literal["good", "bad", "warn", "plain"]
 
@@ -93,8 +92,42 @@ def caveats(summary: Mapping[str, Any]) -> Iterator[str]:
         parts = [times(done[name], noun) for name, noun in (("missing", "trial"), ("errors", "trial")) if done[name]]
         words = [f"{part} {what}" for part, what in zip(parts, _lacks(done), strict=True)]
         yield f"Incomplete: {' and '.join(words)}, of {done['planned']:,} planned."
+    yield from bare(summary)
     if summary["simulated"]:
         yield "Simulated model: the numbers show the method at work and say nothing about a real model."
+
+
+def bare(summary: Mapping[str, Any]) -> Iterator[str]:
+    """What data as bare as these can say and what not: one task, one trial a task, unequal trials, all passed, all failed, all in error."""
+    told: dict[str, list[str]] = {}
+    for name, variant in summary["variants"].items():
+        for sentence in _bare(variant):
+            told.setdefault(sentence, []).append(clean_name(name))
+    several = len(summary["variants"]) > 1
+    for sentence, names in told.items():
+        whose = f"{', '.join(names)}: " if several and len(names) < len(summary["variants"]) else ""
+        yield f"{whose}{sentence if whose else sentence[0].upper() + sentence[1:]}"
+
+
+def _bare(variant: Mapping[str, Any]) -> Iterator[str]:
+    """The same of one variant."""
+    first = variant["pass_hat"].get("1", {})
+    least, most = first.get("n") or (0, 0)
+    alone = variant["tasks"] == 1
+    if variant["errors"] and not judged(variant):
+        yield "all trials that were played are in error, so nothing can be said of the agent: see `error:` among the stops."
+    if alone and judged(variant):
+        yield "one task: its own trials can be told, but nothing of other tasks, and no comparison can be more than chance."
+    if most == 1 and judged(variant):
+        yield "one trial a task: pass@1 can be told; whether the same task works again (pass^k for k > 1) cannot. Give -n 8."
+    if least < most and judged(variant):
+        yield f"tasks have {least} to {most} trials: pass^k can be told up to k = {least}, and not beyond."
+    if first.get("value") in (0, 1) and known(first.get("low")):
+        word, other = ("passed", "failures") if first["value"] == 1 else ("failed", "passes")
+        deep = hat(variant, least)
+        end = f"at least {rate(deep['low'])}" if first["value"] == 1 else f"at most {rate(deep['high'])}"
+        if known(deep["low"]):
+            yield f"every trial {word}: that shows no {other}, not that there are none; {metric_name(least)} is {end} ({_level(deep)} interval)."
 
 
 def reasons(summary: Mapping[str, Any], ks: Sequence[int]) -> Iterator[str]:
@@ -114,41 +147,6 @@ def reasons(summary: Mapping[str, Any], ks: Sequence[int]) -> Iterator[str]:
             yield f"{clean_name(name)}: cap rate undefined, {clean_line(caps.get('why') or 'no reason is given', SENTENCE)}"
     if ranged:
         yield "a…b is the range from all of these trials failed to all of them passed"
-
-
-def limits(comparisons: Sequence[Mapping[str, Any]], stops: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:
-    """Say once which comparisons had too few differing tasks to be more than chance, and what can be asked of these instead.
-
-    The least p of m differing tasks is 2/2^m: 5 % wants six.
-    """
-    level = max((1 - one.get("confidence", 0.95) for one in comparisons), default=0.05)
-    telling = math.ceil(math.log2(2 / level) - 1e-9)
-    stops = [one for one in stops if known(one.get("variation"))]
-    few = [one for one in comparisons if known(one["difference"]) and one["better"] + one["worse"] < telling]
-    short: dict[str, list[str]] = {}
-    for one in few:
-        short.setdefault(clean_name(one["metric"]), []).append(clean_name(one["variant"]))
-    short["the stops"] = [clean_name(one["variant"]) for one in stops if one["differing"] < telling]
-    every = {clean_name(one["variant"]) for one in (*comparisons, *stops)}
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for what, names in short.items():
-        if names:
-            alike.setdefault(tuple(dict.fromkeys(names)), []).append(what)
-    if alike:
-        said = [
-            f"{' and '.join(whats)} of {'every variant' if len(every) > 1 and set(names) == every else ', '.join(names)}"
-            for names, whats in alike.items()
-        ]
-        yield f"Fewer than {telling} tasks differ in {'; in '.join(said)}: no such test can then reach {100 * level:.3g} %, whatever the difference."
-    within: dict[str, list[str]] = {}
-    for one in few:
-        if known(one.get("p_within")):
-            within.setdefault(clean_name(one["variant"]), []).append(
-                f"{clean_name(one['metric'])} p {p_value(one['p_within'])}"
-            )
-    if within:
-        told = "; ".join(f"{name} {', '.join(values)}" for name, values in within.items())
-        yield f"Another question, are the two identical on these very tasks (trials permuted within tasks, not adjusted): {told}."
 
 
 def possible(found: Mapping[str, Any]) -> str:
@@ -202,9 +200,13 @@ def _estimated(summary: Mapping[str, Any]) -> str:
     variants = summary["variants"]
     if k == 0:
         return "No trial has been measured."
+    wanted = k
+    k = next(
+        (one for one in range(k, 0, -1) if any(known(hat(variant, one)["value"]) for variant in variants.values())), 0
+    )
+    if k == 0:
+        return f"{metric_name(wanted)} is undefined: trials are missing, in error, or too few."
     found = {name: hat(variant, k) for name, variant in variants.items() if known(hat(variant, k)["value"])}
-    if not found:
-        return f"{metric_name(k)} is undefined: trials are missing, in error, or too few."
     name = max(found, key=lambda one: found[one]["value"])
     best = found[name]
     what = f"passes all {k} of {k} attempts" if k > 1 else "passes"
@@ -214,7 +216,9 @@ def _estimated(summary: Mapping[str, Any]) -> str:
     )
     if len(found) > 1:
         tied = [clean_name(one) for one in found if one != name and found[one]["value"] == best["value"]]
-        sentence += f" {_chosen(tied, len(found), _overstated(summary.get('highest'), name, len(found)))}"
+        sentence += f" {_chosen(tied, len(found), _overstated(summary.get('highest') if k == wanted else None, name, len(found)))}"
+    if k < wanted:
+        sentence += f" {metric_name(wanted)} is undefined: trials are missing, in error, or too few."
     lost = len(variants) - len(found)
     return sentence + (f" {metric_name(k)} of {times(lost, 'other variant')} is undefined." if lost else "")
 

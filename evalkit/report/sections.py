@@ -17,7 +17,8 @@ from evalkit.report.canvas import SERIES
 from evalkit.report.clean import clean_name
 from evalkit.report.configs import differences
 from evalkit.report.figures import Bar, Curve, Sketch, decay, drawn, stacked
-from evalkit.report.headline import GATE_TONES, caveats, deepest, depths, hat, limits, reasons, size, verdict
+from evalkit.report.headline import GATE_TONES, caveats, deepest, depths, hat, reasons, size, verdict
+from evalkit.report.limits import limits
 from evalkit.report.numbers import known, times
 from evalkit.report.quality import Counts, depth, warnings
 from evalkit.report.trials import links

@@ -17,7 +17,6 @@ from evalkit.report.headline import (
     depths,
     hat,
     how,
-    limits,
     metric_name,
     possible,
     reasons,
@@ -25,6 +24,7 @@ from evalkit.report.headline import (
     verdict,
 )
 from evalkit.report.layout import GAPS, Cell, Column, Ink, columns, natural, spread, table, wrap
+from evalkit.report.limits import limits
 from evalkit.report.numbers import MINUS, UNDEFINED, difference, dollars, interval, known, p_value, percent, rate
 
 LEAST = 8
