@@ -15,6 +15,7 @@ from evalkit.cli.reading import early_of, table_of
 from evalkit.core.plan import Gate, Trial
 from evalkit.core.record import TrialRecord
 from evalkit.measure.gate import settled
+from evalkit.measure.table import Table, joined
 from evalkit.run.execute import Brake, Ended, Execution
 from evalkit.store.runstore import RunStore
 
@@ -59,22 +60,26 @@ class FirstFailures:
 
 @dataclass(slots=True, kw_only=True)
 class Curtailment:
-    """Looks at the run's verdict now and then, and pulls the brake once it stands."""
+    """Looks at the run's verdict now and then, and pulls the brake once it stands.
 
-    store: RunStore
+    It holds the numbers of all records itself, so that a look costs no reading and the run does not wait for it.
+    """
+
+    table: Table
     rules: Sequence[Gate]
     brake: Brake
     every: int
+    _records: dict[str, TrialRecord] = field(default_factory=dict)
     _since: int = 0
 
     @classmethod
     def of(cls, store: RunStore, rules: Sequence[Gate], brake: Brake) -> Curtailment:
         """Look after so many records that there are at most `LOOKS` looks."""
-        return cls(store=store, rules=rules, brake=brake, every=max(1, store.manifest.trials // LOOKS))
+        return cls(table=table_of(store), rules=rules, brake=brake, every=max(1, store.manifest.trials // LOOKS))
 
     def add(self, record: TrialRecord) -> None:
-        """Count a record, and look where it is time."""
-        del record
+        """Take a record, and look where it is time."""
+        self._records[record.key.digest] = record
         self._since += 1
         if self._since >= self.every:
             self._since = 0
@@ -82,12 +87,33 @@ class Curtailment:
 
     def look(self) -> None:
         """End the run where its verdict stands and trials are missing."""
-        table = table_of(self.store)
-        if not table.missing.any():
+        table = with_records(self.table, list(self._records.values()))
+        if not (table.missing + table.errors).any():
             return
         word = settled(table, self.rules)
         if word is not None:
             self.brake.pull("curtailed", word)
+
+
+def with_records(table: Table, records: Sequence[TrialRecord]) -> Table:
+    """Add records to a table; one of a trial that the table has takes the place of that row."""
+    fresh = Table.of(
+        tasks=table.tasks,
+        variants=table.variants,
+        planned=table.planned,
+        suite=[one.key.suite for one in records],
+        task=[one.key.task for one in records],
+        variant=[one.key.variant for one in records],
+        index=[one.key.index for one in records],
+        outcome=[one.outcome for one in records],
+        graded=[one.graded for one in records],
+        stop=[one.stop.reason for one in records],
+        turns=[one.tally.turns for one in records],
+        tokens=[one.tally.tokens for one in records],
+        usd=[one.tally.usd for one in records],
+        seconds=[one.tally.seconds for one in records],
+    )
+    return joined(table, fresh)
 
 
 def watched(
@@ -114,11 +140,13 @@ def watched(
 
 
 def mark_curtailed(store: RunStore, ended: Ended) -> None:
-    """Keep in `run.json` that the verdict stood before all trials were played."""
+    """Keep in `run.json` that the verdict stood before all trials were played; where those under way were the last, there is nothing to keep."""
     run = store.manifest
+    left = run.trials - len(store.done())
+    if not left:
+        return
     early = {**early_of(run), "curtailed": ended.detail}
     store.update_plan(replace(run, settings={**run.settings, "early": early}))
-    left = run.trials - len(store.done())
     tell(
         f"curtailed: the gate's verdict is {ended.detail} whatever the {left} trials bring that are left; --curtail off plays them"
     )

@@ -20,7 +20,7 @@ from evalkit.measure.compare import default_metrics
 from evalkit.measure.gate import MAX_ERROR_RATE, Judgement, judge, together
 from evalkit.measure.rule import MARGIN, all_rules
 from evalkit.measure.table import Table
-from evalkit.report.summary import gate_json
+from evalkit.report.summary import early, gate_json
 from evalkit.report.terminal import gate_text
 
 COMMAND = Command("gate", "Judge a run: by --min and --max, else by the `gates:` of the config that it was run with.")
@@ -55,7 +55,8 @@ def run(values: Values) -> int:
         found = held_run(stack, values.run)
         verdict, other = _judged(values, found, stack)
         code = _code(CODES[verdict.verdict], values.on_inconclusive)
-        notes, runs = ((), None) if other is None else (other.notes, other.runs)
+        notes = [*early(found.table), *(() if other is None else other.notes)]
+        runs = None if other is None else other.runs
         shown = gate_json(verdict, int(code), notes=notes, runs=runs)
         with quiet(github=values.github, as_json=values.json):
             if values.json:

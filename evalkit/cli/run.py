@@ -76,7 +76,7 @@ COMMAND.switch("--no-color", help="plain text")
 COMMAND.switch("--json", help="print the run's summary as one JSON object on stdout")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What is to be run: all that the files hold, and what was chosen of it."""
 
@@ -85,10 +85,11 @@ class Plan:
     suites: tuple[Suite, ...]
     config: Config
     seed: int
+    abreast: int = 1
 
     def trials(self) -> Iterator[Trial]:
         """The trials that this makes, in their order."""
-        return schedule(self.suites, self.config.variants, self.seed)
+        return schedule(self.suites, self.config.variants, self.seed, abreast=self.abreast)
 
 
 def run(values: Values) -> int:
@@ -135,13 +136,8 @@ def _plan(values: Values) -> Plan:
         trials=values.trials,
     )
     chosen, chosen_config = select(suites, config, choice)
-    return Plan(
-        all_suites=suites,
-        all_variants=config.variants,
-        suites=chosen,
-        config=chosen_config,
-        seed=values.seed,
-    )
+    abreast = values.jobs if values.first_failure else 1
+    return Plan(suites, config.variants, chosen, chosen_config, seed=values.seed, abreast=abreast)
 
 
 def _check_ready(plan: Plan) -> None:

@@ -7,9 +7,9 @@ counted as missing. Columns are plain arrays, so that a million trials are count
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -191,6 +191,23 @@ class Table:
         """Name a task for people: its id, with the suite before it where the run has several suites."""
         suite, task = self.tasks[place]
         return task if self.one_suite else f"{suite}/{task}"
+
+
+def joined(table: Table, other: Table) -> Table:
+    """Add the rows of another table of the same plan; where both have a row of one trial, the other's stands. Raises `RunInvalid` for unlike plans."""
+    if (table.tasks, table.variants) != (other.tasks, other.variants) or (table.planned != other.planned).any():
+        raise RunInvalid("tables of unlike plans have no rows in common")
+    stops = tuple(dict.fromkeys((*table.stops, *other.stops)))
+    places = np.array([stops.index(reason) for reason in other.stops], dtype=np.int64)
+    size = int(table.planned.max(initial=0)) + 1
+    trials = [(one.task * len(one.variants) + one.variant) * size + one.index for one in (table, other)]
+    kept = ~np.isin(trials[0], trials[1])
+    names = ("task", "variant", "index", "outcome", "graded", "turns", "tokens", "usd", "seconds")
+    columns: dict[str, Any] = {
+        name: np.concatenate((getattr(table, name)[kept], getattr(other, name))) for name in names
+    }
+    stop = np.concatenate((table.stop[kept], places[other.stop]))
+    return replace(table, stops=stops, stop=stop, **columns)
 
 
 def _paired(suite: Iterable[str], task: Iterable[str]) -> list[tuple[str, str]]:

@@ -86,7 +86,8 @@ def verdict(
 
 def caveats(summary: Mapping[str, Any]) -> Iterator[str]:
     """What a reader must know before believing the numbers, each as a sentence."""
-    done = summary["completeness"]
+    done = {**summary["completeness"]}
+    done["missing"] -= done.get("skipped", 0)
     yield from summary.get("early", ())
     if done["missing"] or done["errors"]:
         parts = [times(done[name], noun) for name, noun in (("missing", "trial"), ("errors", "trial")) if done[name]]

@@ -49,7 +49,7 @@ def summarise(table: Table, about: About, *, asked: Ask = USUAL) -> dict[str, An
             "missing": int(table.missing.sum()),
             "skipped": int(table.skipped.sum()),
         },
-        "early": list(_early(table)),
+        "early": list(early(table)),
         "variants": {name: _variant(table, place, found, asked) for place, name in enumerate(table.variants)},
         "highest": _highest(table),
     }
@@ -207,7 +207,7 @@ def _variant(table: Table, place: int, found: Stops, asked: Ask) -> dict[str, An
     }
 
 
-def _early(table: Table) -> Iterator[str]:
+def early(table: Table) -> Iterator[str]:
     """Say how a run was cut short on purpose, and what follows."""
     if table.first_failure:
         yield (

@@ -65,6 +65,7 @@ def test_a_gated_run_ends_once_its_verdict_stands_and_says_nothing_else(
     assert (agent["usd"]["per_trial"], agent["usd"]["p50"], agent["usd"]["per_reliable_success"]) == (None, None, None)
     assert json.loads((here / "run" / "run.json").read_text())["settings"]["early"] == {"curtailed": word}
     assert main(["gate", "run"]) == code
+    assert "Ended early, since no outcome" in " ".join(capsys.readouterr().out.split())
     assert main(["gate", "run", "--min", "pass@1>=0.99"]) == (1 if bad else 3)
     assert main(["show", "run"]) == 0
     assert "Ended early" in capsys.readouterr().out
@@ -138,3 +139,26 @@ def test_both_together_end_sooner_and_say_both(here: Path, capsys: Printed) -> N
     assert (code, found["gate"]["verdict"]) == (1, "fail")
     assert found["completeness"]["measured"] <= TASKS
     assert len(found["early"]) == 2
+
+
+def test_a_verdict_that_stands_only_when_nothing_is_left_is_no_early_end(here: Path, capsys: Printed) -> None:
+    Path("suite.yaml").write_text(suite(TASKS))
+    main(["run", "suite.yaml", "-o", "run", "-j", "64", "--no-report", "--progress", "none", "--gate", "--json"])
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    assert ("curtailed" in printed.err) is bool(found["completeness"]["missing"])
+    assert bool(found["early"]) is bool(found["completeness"]["missing"])
+
+
+def test_the_page_and_the_files_for_ci_of_a_run_that_ended_early_are_whole(here: Path, capsys: Printed) -> None:
+    Path("config.yaml").write_text(CONFIG.replace("{kind: simulated}", "{kind: simulated, latency: 20ms}"))
+    Path("suite.yaml").write_text(suite(TASKS))
+    words = ["run", "suite.yaml", "-o", "run", "-j", "4", "--progress", "none", "--gate", "--first-failure"]
+    assert main([*words, "--junit", "junit.xml"]) == 1
+    assert "curtailed: the gate's verdict is fail" in capsys.readouterr().err
+    page = (here / "run" / "report.html").read_text()
+    for part in ("Ended early, since no outcome", "Later trials of a task were skipped"):
+        assert part in page
+    assert 'type="fail"' in (here / "junit.xml").read_text()
+    for form in (["export", "run"], ["export", "run", "--figures", "svg"], ["whatif", "run", "--cap", "turns=1"]):
+        assert main(form) == 0
