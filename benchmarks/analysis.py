@@ -15,9 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.meter import Meter, cpu, report
+from evalkit.measure.amounts import Metered
 from evalkit.measure.compare import compare
 from evalkit.measure.estimate import estimate
-from evalkit.measure.medians import Metered, quantile
+from evalkit.measure.medians import quantile
 from evalkit.measure.stop_shift import stop_shifts
 from evalkit.measure.stops import stops
 from evalkit.measure.table import Table

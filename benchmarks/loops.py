@@ -26,6 +26,18 @@ from evalkit.run.schedule import schedule
 ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "loops.md"
 SUITES = ("longhaul", "spinning", "self-check", "branching", "flaky-tools", "structured-output", "support-desk")
+SHORT = "structured-output"
+"""A suite whose tasks are two calls and an answer: here a mechanism has little to mend, and its price is seen."""
+
+ON_SHORT_WORK = (
+    ("react", "react-reflect", "plan-act-reflect", "planner-executor", "checklist-short", "detect-repeats-warn",
+     "detect-repeats-stop", "detect-cycles", "detect-errors", "detect-state", "react-guardrails", "react-wrap-up",
+     "react-tight-caps", "react-window", "react-fragments", "react-subagent", "tools-prefixed"),
+    ("react-long", "context-window", "context-scratchpad", "context-hybrid", "context-compact", "context-reinitialise",
+     "context-clear-results", "tools-cut"),
+)  # fmt: skip
+"""Configs that are compared on it, the first of each group the baseline."""
+
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 METRIC = "pass^8"
 MOVED = 0.03
@@ -45,17 +57,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     given = parser.parse_args(argv)
     lines = [f"{given.trials} trials of each task and variant, seed {given.seed}.", "", *HEAD.split("\n")]
     for name in given.suites:
-        lines += rows_of(ROOT / "suites" / f"{name}.yaml", given.trials, given.seed)
+        lines += rows_of(name, (), given.trials, given.seed)
         print(name, "is done", file=sys.stderr)
+    lines += ["", f"The price on short work, `{SHORT}`: two calls and an answer.", "", *HEAD.split("\n")]
+    for names in ON_SHORT_WORK:
+        lines += rows_of(SHORT, names, given.trials, given.seed)
     text = DOCUMENT.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     DOCUMENT.write_text("\n".join((before + BEGIN, "", *lines, "", END + after)), encoding="utf-8")
 
 
-def rows_of(path: Path, trials: int, seed: int) -> list[str]:
-    """Play a suite under its own configs; give its lines, the baseline's first."""
-    suites, config = load([path], [])
+def rows_of(name: str, configs: Sequence[str], trials: int, seed: int) -> list[str]:
+    """Play a suite under configs, of which the first is the baseline, or under its own; give its lines, the baseline's first."""
+    paths = [ROOT / "configs" / f"{one}.yaml" for one in configs]
+    suites, config = load([ROOT / "suites" / f"{name}.yaml"], paths)
     suite = replace(suites[0], tasks=tuple(replace(task, trials=trials) for task in suites[0].tasks))
     records = [play(trial) for trial in schedule([suite], config.variants, seed)]
     if broken := [record for record in records if record.outcome == "error"]:

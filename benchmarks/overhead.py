@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         suite = repairs(given.trials, folder) if given.workspace else sums(given.trials)
         play(next(iter(schedule([suite], [VARIANT], 0))))  # imports and caches are warm
         meter = Meter()
-        outcomes = run(suite, folder / "run", given.backend, given.jobs)
+        outcomes, _ = run(suite, folder / "run", given.backend, given.jobs)
         figures = meter.read(len(outcomes))
         size = (folder / "run" / "trials.sqlite").stat().st_size
         figures |= {"bytes_per_trial": round(size / len(outcomes)), "passed": outcomes.count("passed")}
@@ -101,14 +101,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         report(figures)
 
 
-def run(suite: Suite, folder: Path, name: str, jobs: int) -> list[str]:
-    """Play a suite as the command line does; give the outcomes."""
+def run(suite: Suite, folder: Path, name: str, jobs: int, variant: Variant = VARIANT) -> tuple[list[str], float]:
+    """Play a suite as the command line does; give the outcomes and the wall seconds that the trials took, the set-up of the run left out."""
     manifest = new_manifest(
         run="bench",
         created=time.time(),
-        fingerprint=fingerprint([suite], [VARIANT], 0),
+        fingerprint=fingerprint([suite], [variant], 0),
         suites=[suite],
-        variants=[VARIANT],
+        variants=[variant],
         seed=0,
         origin=origin(),
     )
@@ -120,8 +120,11 @@ def run(suite: Suite, folder: Path, name: str, jobs: int) -> list[str]:
 
     with RunStore.create(folder, manifest) as store:
         execution = Execution(play=play, backend=backend(name, jobs), store=store, told=told)
-        execution.run(schedule([suite], [VARIANT], 0))
-    return outcomes
+        start = time.perf_counter()
+        execution.run(schedule([suite], [variant], 0))
+        store.flush()
+        seconds = time.perf_counter() - start
+    return outcomes, seconds
 
 
 def bare_subprocess_ms() -> float:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import settings
 
 from evalkit.core.clock import Clock, ManualClock
-from evalkit.core.message import JSON, ToolSpec
+from evalkit.core.message import JSON, Nature, Price, Request, ToolSpec
 from evalkit.core.plan import Spec, Task, Trial, Variant, trial_key
 from evalkit.core.protocols import Check, CheckResult, ContextPolicy, EnvironmentPart, Evidence, Loop, Parts, Tool
 from evalkit.core.record import TrialRecord
@@ -19,7 +19,7 @@ from evalkit.engine.trial import play_trial
 from evalkit.parts.context.full import Full
 from evalkit.parts.environments.bare import Bare
 from evalkit.parts.loops.react import React
-from evalkit.parts.providers.scripted import Line, Scripted
+from evalkit.parts.providers.scripted import Line, Scripted, ScriptedProvider
 
 settings.register_profile("steady", deadline=None, derandomize=True, print_blob=True)
 settings.register_profile("searching", deadline=None, print_blob=True)
@@ -71,6 +71,42 @@ class Does:
         return self.action(arguments)
 
 
+FULL: Sequence[tuple[str, ContextPolicy]] = (("full", Full()),)
+
+
+class Watched:
+    """A provider that follows a script; `requests` is what it was asked in its first trial."""
+
+    nature: ClassVar[Nature] = "simulated"
+
+    def __init__(self, *script: Line, usd_price: Price | None = None) -> None:
+        """Keep the script."""
+        self.part = Scripted(script=script, usd_price=usd_price)
+        self.opened: list[ScriptedProvider] = []
+
+    @property
+    def requests(self) -> list[Request]:
+        """What was asked."""
+        return self.opened[0].requests
+
+    def ready(self) -> str | None:
+        """Always."""
+        return None
+
+    def price(self) -> Price | None:
+        """As the script says."""
+        return self.part.price()
+
+    def window(self) -> int | None:
+        """As the script says."""
+        return self.part.window()
+
+    def open(self, trial: Trial) -> ScriptedProvider:
+        """Open, and keep what was opened."""
+        self.opened.append(self.part.open(trial))
+        return self.opened[-1]
+
+
 def a_trial(task: Mapping[str, Any] | None = None, variant: Mapping[str, Any] | None = None, index: int = 1) -> Trial:
     """Make a trial; the mappings replace fields of its task and variant."""
     made_task = Task(**{"suite": "s", "id": "t", "prompt": "do it", "graders": (Spec(kind="equals"),), **(task or {})})
@@ -92,13 +128,13 @@ def play_script(
     detectors: Sequence[Any] = (),
     guardrails: Sequence[Any] = (),
     fragments: Sequence[str] = (),
-    policies: Sequence[tuple[str, ContextPolicy]] = (("full", Full()),),
+    policies: Sequence[tuple[str, ContextPolicy]] | Callable[..., Any] = FULL,
 ) -> TrialRecord:
     """Play one trial against a scripted model."""
     parts = Parts(
         loop=loop or React(),
         provider=provider or Scripted(script=script),
-        policies=lambda _: tuple(policies),
+        policies=policies if callable(policies) else lambda _: tuple(policies),
         environment=environment or Bare(),
         tools=tuple(tools),
         checks=tuple(checks),
@@ -114,6 +150,12 @@ def play_script(
 def says() -> type[Says]:
     """The check that answers as told."""
     return Says
+
+
+@pytest.fixture
+def watched() -> type[Watched]:
+    """The provider whose requests can be looked at."""
+    return Watched
 
 
 @pytest.fixture

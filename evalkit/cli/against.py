@@ -174,11 +174,11 @@ def _told(candidate: Run, base: Run, couples: Sequence[tuple[str, str]], found: 
     """The two runs, and how their tasks match, as JSON."""
     sides = {}
     for role, run, place in (("candidate", candidate, 0), ("baseline", base, 1)):
-        natures = [run.store.manifest.natures.get(couple[place]) for couple in couples]
+        natures = {run.store.manifest.natures.get(couple[place]) for couple in couples}
         sides[role] = {
             "run": run.about.run,
             "variants": list(dict.fromkeys(couple[place] for couple in couples)),
-            "simulated": "simulated" in natures,
+            "natures": sorted(one for one in natures if one),
         }
     kinds = ("only_candidate", "only_baseline", "edited")
     left_out = {kind: ["/".join(task) for task in getattr(found, kind)] for kind in kinds}

@@ -6,7 +6,7 @@ Invariant: `summary.json` and what `--json` prints are made from the same object
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,11 @@ from evalkit.cli.against import Facing
 from evalkit.cli.exits import Exit
 from evalkit.cli.output import colours, say, say_json, width
 from evalkit.cli.reading import Run, numbers
+from evalkit.core.errors import RunInvalid
+from evalkit.core.message import Nature
 from evalkit.core.plan import Gate
 from evalkit.core.record import TrialRecord
+from evalkit.measure.alarms import Alarms
 from evalkit.measure.compare import compare
 from evalkit.measure.estimate import Ask
 from evalkit.measure.gate import Judgement, judge
@@ -25,6 +28,8 @@ from evalkit.report.configs import pointers
 from evalkit.report.summary import USUAL, compare_json, gate_json, summarise, task_rows
 from evalkit.report.terminal import gate_text, headline
 from evalkit.store.runstore import RunStore
+
+REPLAYED: Nature = "replayed"
 
 CODES = {
     "pass": Exit.OK,
@@ -37,7 +42,7 @@ CODES = {
 def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, judge: bool) -> int:
     """Show a run that has ended, write its summary and report, and judge it by its own gates; `judge` makes that the exit code."""
     found = numbers(store)
-    summary = summarise(found.table, found.about)
+    summary = summary_of(found)
     _write(store.folder / "summary.json", summary)
     verdict = own_gate(found)
     if as_json:
@@ -48,9 +53,11 @@ def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, ju
         if verdict is not None:
             say("\n" + gate_text(judged(verdict), width(), color=colour))
     if report:
-        path = write_report(found)
+        path = write_report(found, summary)
         if not as_json:
             say(f"\nreport: {path}")
+    if judge:
+        refuse_replayed(found)
     if judge and verdict is not None:
         return CODES[verdict.verdict]
     if judge:
@@ -61,9 +68,17 @@ def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, ju
 
 
 def own_gate(found: Run) -> Judgement | None:
-    """Judge a run by the gates that its config named; None where it named none."""
+    """Judge a run by the gates that its config named; None where it named none, and for replayed trials."""
     rules = applicable(found.about.gates, found.table.variants)
-    return judge(found.table, rules) if rules else None
+    return judge(found.table, rules) if rules and REPLAYED not in found.about.natures else None
+
+
+def refuse_replayed(found: Run) -> None:
+    """Raise `RunInvalid` where trials were replayed: a verdict on them would count old evidence as new."""
+    if REPLAYED in found.about.natures:
+        raise RunInvalid(
+            f"{found.about.run} holds replayed trials, which are no new evidence: gate the run that was recorded"
+        )
 
 
 def applicable(gates: Sequence[Gate], variants: Sequence[str]) -> tuple[Gate, ...]:
@@ -87,13 +102,14 @@ def compared(
     kept = {chosen, *(name for name, _ in pairs)}
     differs = pointers([one for one in found.about.variants if one.name in kept])
     ours = compare(table, pairs=pairs, confidence=confidence)
-    return compare_json(ours, differs, chosen, stop_shifts(table, pairs=pairs, confidence=confidence))
+    shown = compare_json(ours, differs, chosen, stop_shifts(table, pairs=pairs, confidence=confidence))
+    return {**shown, "natures": list(found.about.natures)}
 
 
 def compared_runs(found: Facing, confidence: float) -> dict[str, Any]:
     """The object that `compare --json` prints for two runs."""
     baselines = dict.fromkeys(base for _, base in found.pairs)
-    return compare_json(
+    shown = compare_json(
         compare(found.table, pairs=found.pairs, confidence=confidence),
         found.differs,
         next(iter(baselines)) if len(baselines) == 1 else found.runs["baseline"]["run"],
@@ -101,14 +117,25 @@ def compared_runs(found: Facing, confidence: float) -> dict[str, Any]:
         notes=found.notes,
         runs=found.runs,
     )
+    return {**shown, "natures": sorted({*found.runs["candidate"]["natures"], *found.runs["baseline"]["natures"]})}
 
 
-def write_report(found: Run, asked: Ask = USUAL) -> Path:
+def summary_of(found: Run, asked: Ask = USUAL) -> dict[str, Any]:
+    """The object that `show RUN --json` prints; traces are read only where a variant has detectors, which nothing else tells of."""
+    if not any(variant.detectors for variant in found.about.variants):
+        return summarise(found.table, found.about, asked=asked)
+    alarms = Alarms()
+    for key in found.store.columns().key:
+        alarms.add(found.store.record(key))
+    return summarise(found.table, found.about, alarms, asked=asked)
+
+
+def write_report(found: Run, summary: Mapping[str, Any], *, confidence: float = 0.95) -> Path:
     """Write `report.html` into the run's folder, traces drawn from the store while there is room."""
     from evalkit.report.page import write_page  # noqa: PLC0415  # loads matplotlib and jinja2, which only a report needs
 
     path = found.store.folder / "report.html"
-    verdict = own_gate(found)
+    verdict, differences = own_gate(found), compared(found, confidence=confidence)
 
     def trace(row: TrialRecord) -> TrialRecord:
         """The same record with its events."""
@@ -116,9 +143,10 @@ def write_report(found: Run, asked: Ask = USUAL) -> Path:
 
     write_page(
         path,
-        summary=summarise(found.table, found.about, asked=asked),
+        summary=summary,
         tasks=task_rows(found.table),
-        comparisons=compared(found, confidence=asked.confidence)["comparisons"],
+        comparisons=differences["comparisons"],
+        shifts=differences["stops"],
         gate=None if verdict is None else judged(verdict),
         about=replace(found.about, command=found.about.command or "evalkit run"),
         rows=tuple(found.store.records()),

@@ -116,7 +116,7 @@ def with_records(table: Table, records: Sequence[TrialRecord]) -> Table:
     return joined(table, fresh)
 
 
-def watched(
+def ending_early(
     execution: Execution, store: RunStore, shown: Callable[[TrialRecord], None], *, first_failure: bool, curtail: bool
 ) -> Callable[[TrialRecord], None]:
     """What each record is told to: the progress, and what may end a task or the run early."""

@@ -12,6 +12,7 @@ from evalkit.cli.reading import Run, open_run
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.record import TrialRecord
 from evalkit.report.exports import FORMATS, export
+from evalkit.report.replies import FILE, write_replies
 from evalkit.report.summary import summarise
 
 COMMAND = Command("export", "Write a run's trials, one a row, and its figures as files for other programs.")
@@ -21,17 +22,20 @@ COMMAND.option("-o", "--out", help="the file; else trials.FORMAT in the run's fo
 COMMAND.option(
     "--figures", help="write the run's figures into its folder figures/ instead", choices=("svg", "png", "pdf")
 )
+COMMAND.switch("--replies", help="write the replies into its folder instead, for the provider `replay`")
 COMMAND.switch("--events", help="with each trial's events (jsonl, parquet)")
 
 
 def run(values: Values) -> int:
-    """Export; where figures alone are asked for, no trials are written."""
+    """Export; where figures or replies alone are asked for, no trials are written."""
     found = open_run(values.run)
     with found.store:
         if values.figures is not None:
             for path in write_figures(found, values.figures):
                 say(str(path))
-        if values.figures is None or values.format is not None or values.out is not None:
+        if values.replies:
+            say(str(replies(found)))
+        if not (values.figures or values.replies) or values.format is not None or values.out is not None:
             say(str(write_trials(found, values)))
     return Exit.OK
 
@@ -47,6 +51,16 @@ def write_trials(found: Run, values: Values) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         export(records, path, form, events=values.events)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return path
+
+
+def replies(found: Run) -> Path:
+    """Write the replies of all trials beside them."""
+    path = found.store.folder / FILE
+    try:
+        write_replies(_whole(found), path)
     except OSError as error:
         raise _unwritable(path, error) from error
     return path

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalkit.cli.against import Facing, baseline_run, facing
 from evalkit.cli.ci import quiet, ready, tell_ci
-from evalkit.cli.conclude import CODES, applicable
+from evalkit.cli.conclude import CODES, applicable, refuse_replayed
 from evalkit.cli.exits import Exit
 from evalkit.cli.intervals import add_confidence, add_interval, asked
 from evalkit.cli.options import Command, Values, share
@@ -20,7 +20,8 @@ from evalkit.measure.compare import default_metrics
 from evalkit.measure.gate import MAX_ERROR_RATE, Judgement, judge, together
 from evalkit.measure.rule import MARGIN, all_rules
 from evalkit.measure.table import Table
-from evalkit.report.summary import early, gate_json
+from evalkit.report.early import early
+from evalkit.report.summary import gate_json
 from evalkit.report.terminal import gate_text
 
 COMMAND = Command("gate", "Judge a run: by --min and --max, else by the `gates:` of the config that it was run with.")
@@ -53,6 +54,7 @@ def run(values: Values) -> int:
     _check(values)
     with ExitStack() as stack:
         found = held_run(stack, values.run)
+        refuse_replayed(found)
         verdict, other = _judged(values, found, stack)
         code = _code(CODES[verdict.verdict], values.on_inconclusive)
         notes = [*early(found.table), *(() if other is None else other.notes)]
@@ -116,9 +118,11 @@ def _judged(values: Values, found: Run, stack: ExitStack) -> tuple[Judgement, Fa
         mine: list[str | None] = [found.table.variants[found.table.find_variant(name)] for name in values.variant]
         drops = _drops(found.table, values.max_drop, [(name, values.baseline) for name in mine or [None]])
         return judge(found.table, [*rules, *drops], **how), None
+    base = held_run(stack, reference)
+    refuse_replayed(base)
     other = facing(
         found,
-        held_run(stack, reference),
+        base,
         variants=values.variant,
         baseline=values.baseline_variant,
         shared=values.shared,

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from evalkit import parts
 from evalkit.cli.adopt import Adopted, adopt, records
@@ -26,8 +26,8 @@ from evalkit.cli.output import say, tell
 from evalkit.cli.survey import Choices, Source, Survey
 from evalkit.core.clock import SystemClock
 from evalkit.core.errors import ConfigurationError
+from evalkit.core.message import Nature
 from evalkit.core.plan import Spec, digest
-from evalkit.core.record import Nature
 from evalkit.measure.table import meant
 from evalkit.parts.importers._rows import plainly
 from evalkit.store.folder import new_folder
@@ -97,9 +97,7 @@ COMMAND.option(
 COMMAND.option(
     "--planned", help="trials planned of each task, or max: as many as the largest has", convert=most_or_number
 )
-COMMAND.option(
-    "--nature", help="where the replies came from", choices=("live", "simulated", "replayed"), default="live"
-)
+COMMAND.option("--nature", help="where the replies came from", choices=get_args(Nature), default="live")
 COMMAND.option("--baseline", help="the variant that compare compares with; else the first")
 COMMAND.option("-o", "--out", help="the run's own folder; else a new one under reports/")
 COMMAND.switch("--group-by-input", help="make tasks of their own of different inputs under one task id")

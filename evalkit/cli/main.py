@@ -26,6 +26,7 @@ COMMANDS = {
     "whatif": "what a run would have been under tighter caps",
     "import": "take in results of other harnesses, to show, compare and gate them",
     "export": "write a run as CSV, JSON lines or Parquet, and its figures",
+    "doctor": "say what this machine has, or what is the matter with a run's folder",
     "validate": "check suites and configs without running anything",
     "schema": "write the JSON Schema of suites or configs, for editors",
     "serve-sim": "serve the simulated model behind a Messages API on loopback",

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from evalkit.cli.confine import RECORD
 from evalkit.core.errors import RunInvalid
 from evalkit.core.message import JSON
 from evalkit.measure.table import Table
@@ -88,6 +89,12 @@ def early_of(manifest: Manifest) -> Mapping[str, JSON]:
     return found if isinstance(found, Mapping) else {}
 
 
+def _sandbox(manifest: Manifest) -> str:
+    """What held the processes of the trials; runs that do not say were imported, or are of an evalkit that had none."""
+    levels = manifest.settings.get(RECORD)
+    return ", then ".join(map(str, levels)) if isinstance(levels, list) and levels else "not recorded"
+
+
 def about(manifest: Manifest) -> About:
     """The facts that a report tells of a run."""
     found = manifest.origin
@@ -103,6 +110,6 @@ def about(manifest: Manifest) -> About:
         commit=found.commit or "",
         dirty=bool(found.dirty),
         versions={"evalkit": found.evalkit, "python": found.python, **found.packages},
-        machine={"system": found.system, "cpus": str(found.cpus)},
+        machine={"system": found.system, "cpus": str(found.cpus), "sandbox": _sandbox(manifest)},
         command=found.command,
     )

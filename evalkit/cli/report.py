@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalkit.cli.conclude import write_report
+from evalkit.cli.conclude import summary_of, write_report
 from evalkit.cli.exits import Exit
 from evalkit.cli.intervals import add_confidence, add_interval, asked
 from evalkit.cli.options import Command, Values
@@ -21,5 +21,5 @@ def run(values: Values) -> int:
     for reference in values.runs:
         found = open_run(reference)
         with found.store:
-            say(str(write_report(found, ask)))
+            say(str(write_report(found, summary_of(found, ask), confidence=ask.confidence)))
     return Exit.OK

@@ -9,25 +9,28 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalkit import parts
 from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import conclude, judged, own_gate
-from evalkit.cli.early import mark_curtailed, watched
+from evalkit.cli.confine import LEVELS, RECORD, going_on, natures, settle
+from evalkit.cli.dryrun import described
+from evalkit.cli.early import ending_early, mark_curtailed
 from evalkit.cli.exits import Exit
 from evalkit.cli.interrupt import Abandoned, interruptible
 from evalkit.cli.options import Command, Values, positive, whole
+from evalkit.cli.origins import watched
 from evalkit.cli.output import say, tell
 from evalkit.cli.progress import KINDS, Counts, progress
 from evalkit.cli.reading import numbers
 from evalkit.core.clock import SystemClock
 from evalkit.core.errors import ConfigurationError, Problem
 from evalkit.core.plan import Config, Suite, Trial, Variant, trial_key
+from evalkit.core.sandbox import PLAIN, Sandbox
 from evalkit.load import load
 from evalkit.run.backends import BACKENDS, backend
 from evalkit.run.execute import Brake, Ended, Execution
@@ -52,6 +55,10 @@ COMMAND.option("-n", "--trials", help="trials of each task; else as the suites s
 COMMAND.option("-j", "--jobs", help="trials at once", convert=whole(1), default=8)
 COMMAND.option("--backend", help="where trials are played", choices=tuple(BACKENDS), default="threads")
 COMMAND.option("--retries", help="attempts in all at a trial that our own world broke", convert=whole(1), default=3)
+COMMAND.option("--sandbox", help="what holds the commands of trials", choices=LEVELS, default="auto")
+COMMAND.option(
+    "--sandbox-show", help="a folder that a sandbox shows, read-only, besides the system's", many=True, default=()
+)
 COMMAND.option("--max-usd", help="stop starting trials once the run has cost so many dollars", convert=positive)
 COMMAND.option("--seed", help="seed of the order of tasks and of simulated models", convert=whole(0), default=0)
 COMMAND.option("-o", "--out", help="the run's own folder; else one under reports/, the last of these suites goes on")
@@ -86,10 +93,12 @@ class Plan:
     config: Config
     seed: int
     abreast: int = 1
+    sandbox: Sandbox = PLAIN
+    level: str = ""
 
     def trials(self) -> Iterator[Trial]:
         """The trials that this makes, in their order."""
-        return schedule(self.suites, self.config.variants, self.seed, abreast=self.abreast)
+        return schedule(self.suites, self.config.variants, self.seed, self.sandbox, abreast=self.abreast)
 
 
 def run(values: Values) -> int:
@@ -98,9 +107,10 @@ def run(values: Values) -> int:
         raise ConfigurationError.of("--curtail", "does nothing without --gate", "add --gate, or leave --curtail away")
     plan = _plan(values)
     if values.dry_run:
-        say(_described(plan, _folder(values, plan)[0]))
+        say(described(plan.config.variants, plan.suites, plan.trials(), _folder(values, plan)[0]))
         return Exit.OK
     _check_ready(plan)
+    plan = _confined(values, plan)
     ready(values.junit, github=values.github)
     workers = backend(values.backend, values.jobs)
     command = shlex.join(["evalkit", "run", *(sys.argv[2:] if sys.argv[1:2] == ["run"] else values.suites)])
@@ -160,6 +170,14 @@ def _check_ready(plan: Plan) -> None:
         raise ConfigurationError(*problems.values())
 
 
+def _confined(values: Values, plan: Plan) -> Plan:
+    """Settle what holds the processes of the trials, and say what there is to say of it."""
+    settled = settle(values.sandbox, values.sandbox_show, plan.suites, plan.config.variants)
+    if settled.told:
+        tell(settled.told)
+    return replace(plan, sandbox=settled.sandbox, level=settled.level)
+
+
 def _folder(values: Values, plan: Plan) -> tuple[Path, str]:
     """The folder that this run goes to, and its fingerprint."""
     mark = fingerprint(plan.all_suites, plan.all_variants, plan.seed)
@@ -183,12 +201,14 @@ def _open(values: Values, plan: Plan, command: str) -> RunStore:
         origin=origin(command),
         baseline=plan.config.baseline,
         gates=plan.config.gates,
-        natures={one.name: parts.build("providers", one.provider).nature for one in plan.config.variants},
+        natures=natures(plan.config.variants),
         settings={
             "backend": values.backend,
             "jobs": values.jobs,
             "retries": values.retries,
             **({"early": {"first_failure": True}} if values.first_failure else {}),
+            RECORD: [plan.level],
+            "sandbox_show": list(plan.sandbox.show),
         },
     )
     if not (folder / "run.json").exists():
@@ -203,6 +223,10 @@ def _open(values: Values, plan: Plan, command: str) -> RunStore:
             "choose another folder with --out, or leave --out away",
         )
     tell(_going_on(store.manifest, fresh, folder))
+    levels, unlike = going_on(store.manifest.settings, plan.level)
+    if unlike:
+        tell(unlike)
+    fresh = replace(fresh, settings={**fresh.settings, RECORD: levels})
     store.update_plan(united(store.manifest, fresh, plan.all_suites, plan.all_variants))
     return store
 
@@ -233,8 +257,8 @@ def _execute(execution: Execution, plan: Plan, store: RunStore, values: Values) 
     try:
         with ExitStack() as stack:
             stack.enter_context(interruptible(asked, GRACE))
-            shown = stack.enter_context(progress(values.progress, counts))
-            execution.told = watched(
+            shown = watched(store, stack.enter_context(progress(values.progress, counts)))
+            execution.told = ending_early(
                 execution,
                 store,
                 shown,
@@ -268,29 +292,9 @@ def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
     reasons = {
         "interrupted": f"interrupted by {ended.detail}",
         "budget": f"stopped by --max-usd: ${store.bookkeeping().usd:.4f} are spent",
-        "fatal": f"stopped, because no trial can succeed: {ended.detail}",
-        "outage": f"stopped: {ended.detail}",
+        "fatal": f"stopped, because no trial can succeed: {store.clean(ended.detail)}",
+        "outage": f"stopped: {store.clean(ended.detail)}",
         "store": f"stopped, because records cannot be written: {ended.detail}",
     }
     tell(f"{reasons[ended.reason]}\nfinished trials are saved in {store.folder}. Go on with:\n  {command}")
     return Exit.INTERRUPTED if ended.reason == "interrupted" else Exit.INVALID
-
-
-def _described(plan: Plan, folder: Path) -> str:
-    """Say what would be run."""
-    done: frozenset[str] = frozenset()
-    if (folder / "run.json").exists():
-        with RunStore.open(folder, write=False) as store:
-            done = store.done()
-    trials = [(trial.key.variant, trial.key.digest in done) for trial in plan.trials()]
-    counts = Counter(variant for variant, is_done in trials if not is_done)
-    tasks = sum(len(suite.tasks) for suite in plan.suites)
-    lines = [
-        f"{tasks} tasks under {len(plan.config.variants)} variants: {len(trials)} trials, {counts.total()} of them left"
-    ]
-    for variant in plan.config.variants:
-        cap = variant.caps.usd
-        most = "no dollar cap" if cap is None else f"at most ${cap * counts[variant.name]:.2f} and one reply a trial"
-        lines.append(f"  {variant.name}: {counts[variant.name]} trials, {variant.provider.kind}, {most}")
-    lines.append(f"run folder: {folder}")
-    return "\n".join(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evalkit.cli.conclude import summary_of
 from evalkit.cli.exits import Exit
 from evalkit.cli.intervals import add_confidence, add_interval, asked, idle
 from evalkit.cli.options import Command, Values, whole
@@ -14,7 +15,7 @@ from evalkit.core.record import TrialRecord
 from evalkit.load.config import load_config
 from evalkit.measure.estimate import Ask
 from evalkit.report.clean import clean_name
-from evalkit.report.summary import summarise, task_rows
+from evalkit.report.summary import task_rows
 from evalkit.report.terminal import headline, task_table
 from evalkit.report.trace import trace_text
 from evalkit.report.variants import variants_text
@@ -54,14 +55,15 @@ def run(values: Values) -> int:
 
 def _show_run(found: Run, values: Values, ask: Ask) -> int:
     """The headline table, or the summary as JSON."""
-    summary = summarise(found.table, found.about, asked=ask)
+    summary = summary_of(found, ask)
     if values.json:
         say_json(summary)
     else:
         colour = colours(no_color=values.no_color)
         say(headline(summary, width(), color=colour))
         say("\n" + task_table(task_rows(found.table), width(), color=colour))
-        say(f"\na trial's trace: evalkit show {values.what} TASK TRIAL --variant VARIANT")
+        say(f"\nsandbox: {clean_name(summary['sandbox'])}")
+        say(f"a trial's trace: evalkit show {values.what} TASK TRIAL --variant VARIANT")
     return Exit.OK
 
 
@@ -106,7 +108,8 @@ def _show_trial(found: Run, place: int, values: Values) -> int:
         say_json(_facts(record))
         return Exit.OK
     colour = colours(no_color=values.no_color)
-    say(trace_text(record, width(), color=colour, **({"piece": None} if values.full else {})))
+    caps = next((one.caps for one in found.about.variants if one.name == record.key.variant), None)
+    say(trace_text(record, width(), color=colour, caps=caps, **({"piece": None} if values.full else {})))
     return Exit.OK
 
 

@@ -12,6 +12,7 @@ from evalkit.load import load
 from evalkit.load.config import load_config
 from evalkit.load.document import read_document
 from evalkit.load.problems import Problems
+from evalkit.report.variants import retry_warnings
 
 COMMAND = Command("validate", "Check suites and configs, each by itself and together, without running anything.")
 COMMAND.argument("files", nargs="+", help="suite and config files; a suite is checked with the configs that it names")
@@ -27,9 +28,13 @@ def run(values: Values) -> int:
                 suites, config = load([path], [])
                 tasks = sum(len(suite.tasks) for suite in suites)
                 say(f"{name}: a suite of {tasks} tasks, {len(config.variants)} variants, fine")
+                variants = config.variants
             else:
                 found = load_config(path)
                 say(f"{name}: a config of {len(found.variants)} variants, fine")
+                variants = found.variants
+            for warning in retry_warnings(variants):
+                say(f"{name}: warning: {warning}")
         except ConfigurationError as error:
             problems += [problem for problem in error.problems if problem not in problems]
     if problems:

@@ -50,6 +50,10 @@ class StoreError(EvalkitError):
     """A run folder cannot be read or written: locked, damaged, foreign, read-only, disk full (exit code 4)."""
 
 
+class WorkerDied(EvalkitError):
+    """A process that plays trials was ended from outside or ended itself; what it was playing has given no record."""
+
+
 ToolErrorKind = Literal["malformed_args", "transient", "unrecoverable"]
 
 

@@ -7,7 +7,9 @@ The shapes follow the Messages API, so that a transcript reads the same on the w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -43,7 +45,34 @@ class ToolResult:
     type: Literal["tool_result"] = "tool_result"
 
 
-Block = Text | ToolCall | ToolResult
+PIXELS_A_TOKEN = 750
+"""What the Messages API says of the tokens of a picture: width times height, in pixels, divided by this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A PNG picture that is shown to the model: `data` in base64, `width` and `height` in pixels."""
+
+    data: str
+    width: int
+    height: int
+    type: Literal["image"] = "image"
+
+    @classmethod
+    def png(cls, data: bytes) -> Picture:
+        """Take the bytes of a PNG file, whose header tells its size; raises `ValueError` where they are none."""
+        if data[:8] != b"\x89PNG\r\n\x1a\n" or data[12:16] != b"IHDR" or len(data) < 33:
+            raise ValueError("these bytes are no PNG picture")
+        width, height = int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+        return cls(data=base64.b64encode(data).decode("ascii"), width=width, height=height)
+
+    @property
+    def tokens(self) -> int:
+        """What it costs of a prompt, as the API counts."""
+        return -(-self.width * self.height // PIXELS_A_TOKEN)
+
+
+Block = Text | ToolCall | ToolResult | Picture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +99,9 @@ class Message:
         return tuple(block for block in self.content if isinstance(block, ToolResult))
 
 
-def user(text: str) -> Message:
-    """Make a user message of one text."""
-    return Message(role="user", content=(Text(text=text),))
+def user(text: str, *pictures: Picture) -> Message:
+    """Make a user message of one text and the pictures that it speaks of."""
+    return Message(role="user", content=(Text(text=text), *pictures))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +185,47 @@ class Request:
     call: int = 1
 
 
+def fingerprint(request: Request) -> str:
+    """Name what a request says in 24 hex digits: 8 of its system prompt and the tools' names and texts, 16 of its messages.
+
+    What a harness varies beside the words (`max_tokens`, the seed) is left out. Equal words give equal fingerprints.
+    """
+    head, body = hashlib.blake2b(digest_size=4), hashlib.blake2b(digest_size=8)
+    for text in (request.system, *(text for tool in request.tools for text in (tool.name, tool.description))):
+        head.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    for message in request.messages:
+        body.update(message.role.encode() + b"\1")
+        for block in message.content:
+            body.update(_words(block).encode("utf-8", "surrogatepass") + b"\0")
+    return head.hexdigest() + body.hexdigest()
+
+
+def _words(block: Block) -> str:
+    """What a block says, its kind and its id included."""
+    if isinstance(block, Text):
+        return block.text
+    if isinstance(block, ToolResult):
+        return f"\2{block.tool_use_id}\0{block.is_error}\0{block.content}"
+    if isinstance(block, Picture):
+        return f"\4{block.data}"
+    return f"\3{block.id}\0{block.name}\0{dict(block.input)}"
+
+
+Nature = Literal["live", "local", "simulated", "replayed"]
+"""Where replies come from; anything but `live` is shown as a badge wherever its numbers are shown.
+
+`live` is a model behind an API elsewhere, `local` one that is served on this machine, `simulated` no model at all, `replayed` the
+recorded replies of an earlier run, of whatever nature those were.
+"""
+
+_LEAST_FIRST: tuple[Nature, ...] = ("replayed", "simulated", "local", "live")
+
+
+def least(natures: Iterable[Nature]) -> Nature:
+    """Of several natures the one that proves the least: a trial with one simulated reply is no trial of a live model."""
+    return min(natures, key=_LEAST_FIRST.index)
+
+
 StopReason = Literal[
     "end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "model_context_window_exceeded"
 ]
@@ -163,13 +233,18 @@ StopReason = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A model's answer; `usd` is None where the price is unknown, never 0 instead."""
+    """A model's answer; `usd` is None where the price is unknown, never 0 instead.
+
+    `nature` is what the answer said of its own origin, None where it said nothing: a server that simulates says so in
+    each answer, and is believed.
+    """
 
     message: Message
     stop_reason: StopReason
     usage: Usage = field(default_factory=Usage)
     usd: float | None = None
     model: str = ""
+    nature: Nature | None = None
 
     @property
     def text(self) -> str:
@@ -193,14 +268,17 @@ def estimate_tokens(text: str) -> int:
 
 def size(messages: tuple[Message, ...]) -> int:
     """Estimate the tokens of messages, calls and results included."""
-    return sum(
-        estimate_tokens(
-            block.text
-            if isinstance(block, Text)
-            else block.content
-            if isinstance(block, ToolResult)
-            else f"{block.name} {dict(block.input)}"
-        )
-        for message in messages
-        for block in message.content
-    )
+    return sum(_block_size(block) for message in messages for block in message.content)
+
+
+def _block_size(block: Block) -> int:
+    """Estimate the tokens of one block."""
+    match block:
+        case Text():
+            return estimate_tokens(block.text)
+        case ToolResult():
+            return estimate_tokens(block.content)
+        case ToolCall():
+            return estimate_tokens(f"{block.name} {dict(block.input)}")
+        case Picture():
+            return block.tokens

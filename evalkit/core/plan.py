@@ -13,6 +13,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Literal
 
 from evalkit.core.message import JSON
+from evalkit.core.sandbox import PLAIN, Sandbox
 
 
 def digest(value: JSON) -> str:
@@ -263,7 +264,7 @@ def trial_key(task: Task, task_digest: str, variant: Variant, variant_digest: st
 class Trial:
     """One attempt, ready to be played anywhere: playing it is a pure function of this value and the world it calls.
 
-    `attempt` counts how often our own world broke under it: 1 the first time.
+    `attempt` counts how often our own world broke under it: 1 the first time. `sandbox` is a matter of the machine, no part of the key.
     """
 
     key: TrialKey
@@ -271,6 +272,7 @@ class Trial:
     variant: Variant
     seed: int
     attempt: int = 1
+    sandbox: Sandbox = PLAIN
 
 
 def trial_seed(key: TrialKey, design_digest: str, run_seed: int) -> int:

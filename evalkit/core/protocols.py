@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn, Protocol, runtime_checkable
 
-from evalkit.core.message import JSON, Message, Price, Reply, Request, ToolCall, ToolResult, ToolSpec
+from evalkit.core.message import JSON, Message, Nature, Picture, Price, Reply, Request, ToolCall, ToolResult, ToolSpec
 from evalkit.core.plan import Caps, Spec, Task, Trial
-from evalkit.core.record import Event, Nature, Stop, Tally, TrialRecord, Verdict
+from evalkit.core.record import Event, Stop, Tally, TrialRecord, Verdict
+from evalkit.core.sandbox import Sandbox
 
 
 class Provider(Protocol):
@@ -51,11 +52,14 @@ class Ground(Protocol):
     def base(self) -> Path:
         """The folder that relative paths in a suite start from: read it, never write to it."""
 
+    @property
+    def sandbox(self) -> Sandbox:
+        """What is to hold the processes that the environment starts."""
+
     def folder(self) -> Path:
         """An empty folder of this trial alone, made at the first call."""
 
 
-@runtime_checkable
 class Environment(Protocol):
     """The world that an agent acts on, fresh for each trial."""
 
@@ -93,6 +97,14 @@ class Tool(Protocol):
 
 
 @runtime_checkable
+class StartsProcesses(Protocol):
+    """What a part of any family says of itself where it may start processes on what an agent wrote."""
+
+    @property
+    def starts_processes(self) -> bool:
+        """True where it does with the options that it has: a run then wants a sandbox."""
+
+
 class SessionTool(Protocol):
     """A tool that works through the session itself, such as one that hands a question to another loop."""
 
@@ -105,10 +117,11 @@ class SessionTool(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """A check's answer and why; `unknown` is an answer, not an error."""
+    """A check's answer and why; `unknown` is an answer, not an error. A `picture` is shown to the model together with the reason."""
 
     verdict: Verdict
     reason: str = ""
+    picture: Picture | None = None
 
 
 class Evidence(Protocol):
@@ -125,6 +138,10 @@ class Evidence(Protocol):
     @property
     def transcript(self) -> tuple[Message, ...]:
         """The whole conversation."""
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What is to hold the processes that the check starts."""
 
     def state(self) -> JSON:
         """The environment's observable state."""
@@ -243,6 +260,10 @@ class Session(Protocol):
         """What is to be done."""
 
     @property
+    def sandbox(self) -> Sandbox:
+        """What is to hold the processes that the loop itself starts."""
+
+    @property
     def tools(self) -> tuple[ToolSpec, ...]:
         """All tools, the environment's and the suite's."""
 
@@ -312,7 +333,7 @@ class Backend(Protocol):
     """Where trials are played."""
 
     def map(self, play: Play, trials: Iterable[Trial]) -> Iterator[TrialRecord]:
-        """Play lazily drawn trials, several at a time, and yield records as they come."""
+        """Play lazily drawn trials, several at a time, and yield records as they come; raises `WorkerDied`, after which it can be asked anew."""
 
 
 class Store(Protocol):

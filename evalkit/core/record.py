@@ -11,15 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evalkit.core.errors import ToolErrorKind
-from evalkit.core.message import Reply, ToolCall, ToolResult, Usage
+from evalkit.core.message import Nature, Picture, Reply, ToolCall, ToolResult, Usage
 from evalkit.core.plan import TrialKey
 
 SCHEMA = 1
 
 Outcome = Literal["passed", "failed", "error"]
-Nature = Literal["live", "simulated", "replayed"]
-"""Where replies come from; anything but `live` is shown as a badge wherever its numbers are shown."""
-
 Verdict = Literal["pass", "fail", "unknown"]
 
 
@@ -112,7 +109,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A model call: how much of the transcript was sent (`sent` of `held` messages), the reply, and the failed attempts before it."""
+    """A model call: how much of the transcript was sent (`sent` of `held` messages), the reply, and the failed attempts before it.
+
+    `asked` is the request's fingerprint, by which a replay sees whether it is asked the same.
+    """
 
     turn: int
     call: int
@@ -124,12 +124,13 @@ class Asked:
     seconds: float
     attempts: tuple[Attempt, ...] = ()
     agent: str = ""
+    asked: str = ""
     type: Literal["asked"] = "asked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unanswered:
-    """A model call that failed for good: the last error and every failed attempt, the last one included."""
+    """A model call that failed for good: the last error and every failed attempt, the last one included; `asked` as in `Asked`."""
 
     turn: int
     call: int
@@ -138,6 +139,7 @@ class Unanswered:
     seconds: float
     attempts: tuple[Attempt, ...] = ()
     agent: str = ""
+    asked: str = ""
     type: Literal["unanswered"] = "unanswered"
 
 
@@ -166,6 +168,7 @@ class Noted:
     text: str
     at: float
     agent: str = ""
+    pictures: tuple[Picture, ...] = ()
     type: Literal["noted"] = "noted"
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from evalkit.core.clock import Clock
 from evalkit.core.errors import ContextOverflow, EvalkitError, ProviderError
-from evalkit.core.message import Reply, Request
+from evalkit.core.message import Reply, Request, fingerprint
 from evalkit.core.protocols import Provider
 from evalkit.core.record import Asked, Stop, Unanswered
 from evalkit.engine.contain import contain, explain
 from evalkit.engine.ledger import Ledger
-from evalkit.engine.retry import Retrier
+from evalkit.engine.retry import Retrier, Tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,23 +44,9 @@ class Asker:
         left = None if self.patience is None else max(0.0, self.patience - waited)
         tried = self.retrier.run(lambda: self._complete(request), self.retrier.policy.model, left)
         seconds = self.clock.monotonic() - start
-        reply, error = tried.value, tried.error
+        reply = tried.value
         if reply is None:
-            ledger.add_failure(retries=len(tried.attempts) - 1, waited=tried.waited)
-            event = Unanswered(
-                turn=ledger.turns,
-                call=request.call,
-                error=str(error),
-                at=at,
-                seconds=seconds,
-                attempts=tried.attempts,
-                agent=agent,
-            )
-            return Failed(
-                event=event,
-                stop=_stop_of(error, len(tried.attempts)),
-                fatal=isinstance(error, ProviderError) and error.fatal,
-            )
+            return _failed(request, ledger, tried, at=at, seconds=seconds, agent=agent)
         ledger.add_reply(reply, retries=len(tried.attempts), waited=tried.waited, is_turn=is_turn)
         asked = Asked(
             turn=ledger.turns,
@@ -73,6 +59,7 @@ class Asker:
             seconds=seconds,
             attempts=tried.attempts,
             agent=agent,
+            asked=fingerprint(request),
         )
         return asked, reply
 
@@ -84,6 +71,24 @@ class Asker:
         if isinstance(error, EvalkitError):
             raise error
         raise ProviderError(explain(error) if error else "the provider gave no reply")
+
+
+def _failed(request: Request, ledger: Ledger, tried: Tried[Reply], *, at: float, seconds: float, agent: str) -> Failed:
+    """Count a call that failed for good, and say what follows from it."""
+    error = tried.error
+    ledger.add_failure(retries=len(tried.attempts) - 1, waited=tried.waited)
+    event = Unanswered(
+        turn=ledger.turns,
+        call=request.call,
+        error=str(error),
+        at=at,
+        seconds=seconds,
+        attempts=tried.attempts,
+        agent=agent,
+        asked=fingerprint(request),
+    )
+    stop = _stop_of(error, len(tried.attempts))
+    return Failed(event=event, stop=stop, fatal=isinstance(error, ProviderError) and error.fatal)
 
 
 def _stop_of(error: EvalkitError | None, tries: int) -> Stop:

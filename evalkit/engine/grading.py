@@ -13,10 +13,11 @@ from typing import Literal
 
 from evalkit.core.clock import Clock
 from evalkit.core.errors import GraderBroke
-from evalkit.core.message import JSON, Message, Reply
+from evalkit.core.message import JSON, Message, Picture, Reply
 from evalkit.core.plan import Spec, Task
 from evalkit.core.protocols import Check, CheckResult, Environment
 from evalkit.core.record import Checked, Verdict
+from evalkit.core.sandbox import Sandbox
 from evalkit.engine.contain import contain, explain
 from evalkit.engine.ground import TrialGround
 
@@ -31,6 +32,11 @@ class WorldEvidence:
     world: Environment
     ground: TrialGround
     asking: Callable[[tuple[Message, ...], int], Reply]
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What is to hold the processes that a check starts."""
+        return self.ground.sandbox
 
     def state(self) -> JSON:
         """The environment's observable state."""
@@ -49,11 +55,12 @@ class WorldEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """The checks' word on a state: the verdict that follows, what each said, and what broke among them."""
+    """The checks' word on a state: the verdict that follows, what each said, what broke among them, and pictures of what failed."""
 
     verdict: Verdict
     checked: tuple[Checked, ...]
     error: str = ""
+    pictures: tuple[Picture, ...] = ()
 
     @property
     def failure(self) -> str:
@@ -74,23 +81,23 @@ class Bench:
 
     def climb(self, evidence: WorldEvidence, turn: int) -> Judged:
         """Ask the cheapest first (`COST` of the check's class), and stop at the first fail."""
-        asked: list[Checked] = []
+        asked: list[tuple[Checked, Picture | None]] = []
         for spec, check in sorted(self.checks, key=lambda pair: getattr(pair[1], "COST", 0)):
             asked.append(self._ask(spec, check, evidence, turn, "ladder"))
-            if asked[-1].verdict == "fail":
+            if asked[-1][0].verdict == "fail":
                 break
         return _judged(asked)
 
     def _ask(
         self, spec: Spec, check: Check, evidence: WorldEvidence, turn: int, stage: Literal["ladder", "grader"]
-    ) -> Checked:
+    ) -> tuple[Checked, Picture | None]:
         """Ask one check; a crash counts as `unknown`, with its output as the reason."""
         at, start = self.clock.time(), self.clock.monotonic()
         result, broke = contain(lambda: check.judge(evidence))
         if not isinstance(result, CheckResult):
             reason = str(broke) if isinstance(broke, GraderBroke) else explain(broke) if broke else "no result"
             result = CheckResult(verdict="unknown", reason=f"broke: {reason}")
-        return Checked(
+        checked = Checked(
             turn=turn,
             stage=stage,
             kind=spec.kind,
@@ -99,11 +106,15 @@ class Bench:
             at=at,
             seconds=self.clock.monotonic() - start,
         )
+        return checked, result.picture if result.verdict == "fail" else None
 
 
-def _judged(checked: Sequence[Checked]) -> Judged:
+def _judged(asked: Sequence[tuple[Checked, Picture | None]]) -> Judged:
     """Put answers together: fail if any fails, else unknown if any could not say, else pass."""
+    checked = tuple(one for one, _ in asked)
+    pictures = tuple(picture for _, picture in asked if picture is not None)
     verdicts = [one.verdict for one in checked]
     verdict: Verdict = "fail" if "fail" in verdicts else "unknown" if "unknown" in verdicts else "pass"
     unsure = [f"grader {one.kind}: {one.reason or 'could not say'}" for one in checked if one.verdict == "unknown"]
-    return Judged(verdict=verdict, checked=tuple(checked), error="\n".join(unsure) if verdict == "unknown" else "")
+    error = "\n".join(unsure) if verdict == "unknown" else ""
+    return Judged(verdict=verdict, checked=checked, error=error, pictures=pictures)

@@ -13,13 +13,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from evalkit.core.sandbox import PLAIN, Sandbox
+
 
 class TrialGround:
     """Folders of one trial (`core.protocols.Ground`), removed on leaving the context."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path, sandbox: Sandbox = PLAIN) -> None:
         """Note where the suite lies; touch nothing yet."""
         self._base = base
+        self._sandbox = sandbox
         self._root: Path | None = None
         self._made = 0
 
@@ -38,6 +41,11 @@ class TrialGround:
     def base(self) -> Path:
         """The folder that relative paths in the suite start from."""
         return self._base
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What is to hold the trial's processes."""
+        return self._sandbox
 
     def folder(self) -> Path:
         """Make an empty folder of this trial alone; each call makes another."""

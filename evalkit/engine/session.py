@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from evalkit.core.errors import Stopped, ToolFailed
-from evalkit.core.message import Message, Reply, Request, ToolCall, ToolResult, ToolSpec, size
+from evalkit.core.message import Message, Picture, Reply, Request, ToolCall, ToolResult, ToolSpec, size
 from evalkit.core.plan import Caps, Spec, Task, digest
 from evalkit.core.protocols import Loop, MemoRequest, Result, SessionTool
 from evalkit.core.record import Acted, Delegated, Event, Noted, Observed, Stop, Tally
+from evalkit.core.sandbox import Sandbox
 from evalkit.engine.asking import Asker, Failed
 from evalkit.engine.budget import crossed, exhausted
 from evalkit.engine.contain import contain, explain
@@ -79,6 +80,11 @@ class TrialSession:
         return self._kit.trial.task
 
     @property
+    def sandbox(self) -> Sandbox:
+        """What is to hold the processes that the loop itself starts."""
+        return self._kit.trial.sandbox
+
+    @property
     def tools(self) -> tuple[ToolSpec, ...]:
         """All tools: the environment's, the suite's, the variant's, and those of this conversation alone."""
         return tuple(self._box.specs.values())
@@ -137,12 +143,20 @@ class TrialSession:
         self._end_if_seen()
         return tuple(one.result for one in acted)
 
-    def note(self, text: str, origin: str) -> None:
+    def note(self, text: str, origin: str, pictures: Sequence[Picture] = ()) -> None:
         """Put a user message of the loop's own into the conversation."""
         self._enter()
-        self._transcript.add_note(text)
-        turn = self._ledger.turns
-        self.record(Noted(turn=turn, origin=origin, text=text, at=self.now(), agent=self.agent))
+        self._transcript.add_note(text, pictures)
+        self.record(
+            Noted(
+                turn=self._ledger.turns,
+                origin=origin,
+                text=text,
+                at=self.now(),
+                agent=self.agent,
+                pictures=tuple(pictures),
+            )
+        )
 
     def consult(self, messages: tuple[Message, ...], *, purpose: str, max_tokens: int = 1024) -> Reply:
         """Ask the model aside: counted in every cap but `turns`, and no part of the transcript."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from evalkit.core.message import Message, Reply, ToolResult, user
+from evalkit.core.message import Message, Picture, Reply, ToolResult, user
 
 NOT_RUN = "not run: the loop went on without this call"
 
@@ -36,10 +36,10 @@ class Transcript:
         self._messages.append(reply.message)
         self.last = reply
 
-    def add_note(self, text: str) -> None:
+    def add_note(self, text: str, pictures: Sequence[Picture]) -> None:
         """Append a user message; calls that are open are answered first."""
         self.answer(())
-        self._messages.append(user(text))
+        self._messages.append(user(text, *pictures))
 
     def answer(self, results: Sequence[ToolResult]) -> None:
         """Append results for all calls of the last message; calls without one are answered as not run."""

@@ -8,15 +8,16 @@ doing and fail; a broken provider, environment, loop or grader is ours and makes
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evalkit.core.clock import Clock
 from evalkit.core.errors import ProviderError, Stopped
-from evalkit.core.message import Message, Reply, Request
+from evalkit.core.message import Message, Nature, Reply, Request, least
 from evalkit.core.plan import Trial
 from evalkit.core.protocols import Environment, Parts
-from evalkit.core.record import Halted, Nature, Outcome, Stop, Tally, TrialRecord, Verdict
+from evalkit.core.record import Asked, Event, Halted, Outcome, Stop, Tally, TrialRecord, Verdict
 from evalkit.engine.asking import Asker, Failed
 from evalkit.engine.contain import contain, explain
 from evalkit.engine.dispatch import Dispatcher
@@ -36,7 +37,7 @@ FEEDBACK = "[Notice from the harness] A check of your work failed. Mend it, then
 def play_trial(trial: Trial, parts: Parts, clock: Clock) -> TrialRecord:
     """Play one trial and give its record; never raises for anything that a part did."""
     started, start, nature = clock.time(), clock.monotonic(), parts.provider.nature
-    with TrialGround(Path(trial.task.base)) as ground:
+    with TrialGround(Path(trial.task.base), trial.sandbox) as ground:
         world, broke = contain(lambda: parts.environment.open(ground))
         if world is None:
             return unplayable(trial, nature, Stop(reason="error:environment", detail=_text(broke)), clock)
@@ -58,7 +59,7 @@ def play_trial(trial: Trial, parts: Parts, clock: Clock) -> TrialRecord:
             answer=session.answer,
             tally=tally,
             grading=stage.grading,
-            nature=nature,
+            nature=_nature(nature, session.events),
             started=started,
             seconds=clock.monotonic() - start,
             attempt=trial.attempt,
@@ -131,7 +132,7 @@ class Stage:
             if judged.verdict != "fail" or corrections >= verify.self_correct:
                 return
             corrections += 1
-            self.session.note(FEEDBACK.format(failure=judged.failure), "self_correct")
+            self.session.note(FEEDBACK.format(failure=judged.failure), "self_correct", judged.pictures)
 
     def _evidence(self, ledger: Ledger | None) -> WorldEvidence:
         """Put the evidence together; a check that asks a model is charged to `ledger`, to the session where that is None."""
@@ -216,6 +217,12 @@ def unplayable(trial: Trial, nature: Nature, stop: Stop, clock: Clock) -> TrialR
         error=stop.detail,
         events=(Halted(turn=0, stop=stop, at=now),),
     )
+
+
+def _nature(declared: Nature, events: Sequence[Event]) -> Nature:
+    """Where a trial's replies came from: what the provider is said to be, unless an answer said less of itself."""
+    said = (event.reply.nature for event in events if isinstance(event, Asked))
+    return least((declared, *(one for one in said if one is not None)))
 
 
 def _text(error: Exception | None) -> str:

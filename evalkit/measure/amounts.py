@@ -11,9 +11,13 @@ from typing import Literal
 
 import numpy as np
 
-from evalkit.measure.table import ERROR, Table
+from evalkit.measure.table import ERROR, FAILED, PASSED, Table
 
 Meter = Literal["turns", "tokens", "seconds"]
+Metered = Literal["turns", "tokens", "seconds", "usd"]
+
+PARTS = (0.05, 0.25, 0.5, 0.75, 0.95)
+"""The quantiles that a distribution is told by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +27,18 @@ class Spread:
     p50: float | None
     p95: float | None
     trials: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """A distribution in the meter's unit: the quantiles of `PARTS` over `trials` trials.
+
+    `values` is None without trials, and where the dollars of `unknown` of them are not known.
+    """
+
+    values: tuple[float, ...] | None
+    trials: int
+    unknown: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +62,18 @@ def spread(table: Table, variant: str, meter: Meter) -> Spread:
         return Spread(p50=None, p95=None, trials=0)
     half, most = np.quantile(used, (0.5, 0.95), method="inverted_cdf")
     return Spread(p50=float(half), p95=float(most), trials=int(used.size))
+
+
+def distribution(table: Table, variant: str, meter: Metered, outcome: Literal["passed", "failed"]) -> Range:
+    """Give the distribution of a meter over a variant's trials that passed, or over those that failed; quantiles as in `spread`."""
+    code = PASSED if outcome == "passed" else FAILED
+    rows = (table.variant == table.find_variant(variant)) & (table.outcome == code)
+    used = np.asarray(getattr(table, meter)[rows], dtype=np.float64)
+    unknown = int(np.isnan(used).sum())
+    if unknown or used.size == 0:
+        return Range(values=None, trials=int(used.size), unknown=unknown)
+    found = np.quantile(used, PARTS, method="inverted_cdf")
+    return Range(values=tuple(map(float, found)), trials=int(used.size))
 
 
 def spend(table: Table, variant: str) -> Spend:

@@ -15,6 +15,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal
 
 from evalkit.core.message import JSON
@@ -42,7 +43,7 @@ class Divergence:
 
     `step` counts tool calls from 1; `tool` is the tool called there, the last one called where there is no such call, and `instead` are the
     tools that passing trials called there. `error` is the kind of that call's error, `after` that of the call before it, each empty
-    where there is none.
+    where there is none. `beside` is the passing trial that goes along longest (the first of several), `common` how many calls the two share.
     """
 
     suite: str
@@ -56,6 +57,8 @@ class Divergence:
     error: str
     after: str
     stop: str
+    beside: int
+    common: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +121,11 @@ class Divergences:
         told = []
         for place in sorted(self._failed):
             if place in self._passed:
-                passing = _Passing.of(self._passed[place])
+                ways = sorted(self._passed[place], key=lambda one: one.index)
+                passing = _Passing.of(ways)
                 told += [
-                    _diverged(place, way, passing) for way in sorted(self._failed[place], key=lambda one: one.index)
+                    _diverged(place, way, passing, ways)
+                    for way in sorted(self._failed[place], key=lambda one: one.index)
                 ]
         return told
 
@@ -184,7 +189,13 @@ def _followed(path: int, tool: str, arguments: JSON) -> int:
     return int.from_bytes(found, "big") or 1
 
 
-def _diverged(place: tuple[str, str, str], way: _Way, passing: _Passing) -> Divergence:
+def _shared(one: _Way, other: _Way) -> int:
+    """Count the steps that two trials share from their beginnings on."""
+    alike = (a.path == b.path for a, b in zip(one.steps, other.steps, strict=False))
+    return sum(takewhile(bool, alike))
+
+
+def _diverged(place: tuple[str, str, str], way: _Way, passing: _Passing, ways: Sequence[_Way]) -> Divergence:
     """Follow a failing trial until no passing one goes with it."""
     at, count = 0, 0
     known = passing.next
@@ -199,6 +210,7 @@ def _diverged(place: tuple[str, str, str], way: _Way, passing: _Passing) -> Dive
     else:
         how = "same steps" if at in passing.ends else "ended early"
     shown = step or before
+    beside = max(ways, key=lambda one: (_shared(way, one), -one.index))
     return Divergence(
         suite=place[0],
         task=place[1],
@@ -211,4 +223,6 @@ def _diverged(place: tuple[str, str, str], way: _Way, passing: _Passing) -> Dive
         error=step.error if step else NONE,
         after=before.error if before else NONE,
         stop=way.stop,
+        beside=beside.index,
+        common=_shared(way, beside),
     )

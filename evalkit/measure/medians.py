@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy.special import stdtrit
 
+from evalkit.measure.amounts import Metered
 from evalkit.measure.arrays import Floats, Ints
 from evalkit.measure.interval import tail
 from evalkit.measure.table import ERROR, Table
-
-Metered = Literal["turns", "tokens", "seconds", "usd"]
 
 FEWEST_FOR_P95 = 30
 """Tasks from which on a 95th percentile is bounded; with fewer its interval holds the truth far less often than it says."""

@@ -2,7 +2,7 @@
 
 Invariant: a process gets no inherited variable beside `PATH`, no input, a session of its own, and limits; and it is told apart from all
 others by its home, so that what it leaves behind is found and ended, also where it has left its session.
-What cleared its variables *and* left its folder is not found: only a sandbox holds that.
+What cleared its variables *and* left its folder is not found: only a sandbox holds that (`_sandbox`, through which commands of a trial go).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
@@ -30,6 +30,9 @@ DEEP_ENOUGH = 3
 """Steps that the name of a trial's folder has at least, the root counted: `/tmp/evalkit-x` is one, `/tmp` is none."""
 
 
+Ending = Literal["itself", "time", "output", "processes"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What a process may use: seconds of wall time, bytes of output, bytes of each file that it writes, bytes of address space each."""
@@ -42,11 +45,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """How a process ended: by itself with `code` (negative: the signal that ended it), or by us at its time or output limit."""
+    """How a process ended: by itself with `code` (negative: the signal that ended it), or by us at a limit of its own or of its sandbox."""
 
     code: int
     output: bytes
-    ended: Literal["itself", "time", "output"]
+    ended: Ending
 
     @property
     def text(self) -> str:
@@ -81,7 +84,7 @@ def run(
     unless it may `linger` until `end_all`. Raises `OSError` where it cannot be started at all, `ValueError` for a NUL.
     """
     child = subprocess.Popen(  # noqa: S603  # running what a task asks for is the purpose, and its limits are here
-        ["/bin/sh", "-c", _limiting(limits), "sh", *words],
+        ["/bin/sh", "-c", limiting(limits), "sh", *words],
         cwd=folder,
         env=dict(variables),
         stdin=subprocess.DEVNULL,
@@ -90,10 +93,11 @@ def run(
         start_new_session=True,
         bufsize=0,
     )
-    ended: Literal["itself", "time", "output"] | None = None
+    ended: Ending | None = None
     output = bytearray()
     try:
-        ended = _watch(child, limits, output)
+        pipe = child.stdout.fileno() if child.stdout is not None else -1
+        ended = collect(pipe, lambda: has_ended(child.pid), limits, output)
     finally:
         if ended != "itself" or not (linger and _PROC.is_dir()):
             with suppress(ProcessLookupError, PermissionError):
@@ -130,25 +134,31 @@ def _own(home: Path) -> str:
     return str(home)
 
 
-def _limiting(limits: Limits) -> str:
+def limiting(limits: Limits) -> str:
     """A shell program that sets limits, one a call as dash wants it, and becomes its arguments; a limit that is lower already stays."""
     seconds = ceil(limits.seconds) * (os.cpu_count() or 1) + 1  # of all threads, for what escapes the watch
     each = (f"-t {seconds}", f"-f {limits.file // 512}", f"-v {limits.memory // 1024}", "-c 0")
     return "".join(f"ulimit {one} 2>/dev/null; " for one in each) + 'exec "$@"'
 
 
-def _watch(child: subprocess.Popen[bytes], limits: Limits, output: bytearray) -> Literal["itself", "time", "output"]:
-    """Collect output until the child ends or crosses a limit; one that it left running may hold the pipe, and is not waited for."""
+def has_ended(pid: int) -> bool:
+    """True where a child of this process has ended; it is not reaped by asking."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def collect(
+    pipe: int, is_gone: Callable[[], bool], limits: Limits, output: bytearray
+) -> Literal["itself", "time", "output"]:
+    """Collect output until a process is gone or crosses a limit; one that it left running may hold the pipe, and is not waited for."""
     clock = SystemClock()
     until = clock.monotonic() + limits.seconds
-    pipe = child.stdout.fileno() if child.stdout is not None else -1
     os.set_blocking(pipe, False)
     poller = select.poll()
     poller.register(pipe, select.POLLIN)
     tick = 0.0002
     is_open = True
     while True:
-        gone = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        gone = is_gone()
         is_open = is_open and _drain(pipe, limits.output, output)
         if len(output) > limits.output:
             del output[limits.output :]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from evalkit.core.message import Nature
 from evalkit.core.plan import Gate, Variant
-from evalkit.core.record import Nature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

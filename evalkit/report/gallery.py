@@ -16,6 +16,7 @@ from evalkit.report.figures import Sketch
 from evalkit.report.headline import deepest
 from evalkit.report.hindsight import NAMES, Hindsight, cap_sketch
 from evalkit.report.sections import curve_sketch, stop_sketch
+from evalkit.report.spending import cost_sketch, spread_sketches
 
 POINTS = 12
 """Limits of a curve of caps in a file."""
@@ -27,6 +28,10 @@ def gallery(summary: Mapping[str, Any], table: Table, about: About, records: Ite
         yield curve_sketch(summary, named=True)
     if any(variant["stops"] for variant in summary["variants"].values()):
         yield stop_sketch(summary, named=True)
+    cost = cost_sketch(summary, named=True)
+    if cost is not None:
+        yield cost
+    yield from spread_sketches(summary, about)
     hindsight = Hindsight(table, about.variants)
     for record in records:
         hindsight.add(record)

@@ -15,6 +15,7 @@ from typing import Any
 from evalkit.report.clean import clean_line, clean_name
 from evalkit.report.headline import GATE_TONES, SENTENCE, deepest, hat, metric_name, possible, size, verdict
 from evalkit.report.limits import limits
+from evalkit.report.natures import nature_caveats
 from evalkit.report.numbers import (
     UNDEFINED,
     difference,
@@ -76,9 +77,7 @@ def commands(summary: Mapping[str, Any], gate: Mapping[str, Any] | None) -> list
     if lacks:
         message = f"{times(lacks, 'trial')} of {done['planned']:,} planned ones in error or missing"
         lines.append(command("warning", "evalkit: incomplete run", message))
-    if summary["simulated"]:
-        lines.append(command("notice", "evalkit", "The model was simulated: the numbers say nothing about a real one."))
-    return lines
+    return lines + [command("notice", "evalkit", caveat) for caveat in nature_caveats(summary["natures"])]
 
 
 def outputs(summary: Mapping[str, Any], gate: Mapping[str, Any] | None, baseline: str | None = None) -> dict[str, str]:
@@ -157,7 +156,7 @@ def _caveats(summary: Mapping[str, Any]) -> str:
     told = ""
     if done["errors"] or done["missing"]:
         told += f" · **incomplete: {done['errors']:,} in error, {done['missing']:,} missing of {done['planned']:,}**"
-    return told + (" · **simulated model: says nothing about a real one**" if summary["simulated"] else "")
+    return told + "".join(f" · **{caveat}**" for caveat in nature_caveats(summary["natures"]))
 
 
 def _variants(summary: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalkit.report.clean import clean_line, clean_name
+from evalkit.report.natures import nature_caveats
 from evalkit.report.numbers import interval, known, rate, times
 
 Tone = Literal["good", "bad", "warn", "plain"]
@@ -94,8 +95,7 @@ def caveats(summary: Mapping[str, Any]) -> Iterator[str]:
         words = [f"{part} {what}" for part, what in zip(parts, _lacks(done), strict=True)]
         yield f"Incomplete: {' and '.join(words)}, of {done['planned']:,} planned."
     yield from bare(summary)
-    if summary["simulated"]:
-        yield "Simulated model: the numbers show the method at work and say nothing about a real model."
+    yield from nature_caveats(summary["natures"])
 
 
 def bare(summary: Mapping[str, Any]) -> Iterator[str]:

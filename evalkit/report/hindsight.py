@@ -6,7 +6,7 @@ Invariant: each trace is read once, while the page is packed or after it, and on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evalkit.core.plan import TrialKey, Variant
@@ -14,7 +14,7 @@ from evalkit.core.record import TrialRecord
 from evalkit.measure.cap_curve import CapCurve, Point, curve, limits, point
 from evalkit.measure.counterfactual import METERS, Meter, warned
 from evalkit.measure.courses import Courses
-from evalkit.measure.divergence import Cluster, Divergences, clusters
+from evalkit.measure.divergence import Cluster, Divergence, Divergences, clusters
 from evalkit.measure.estimate import Estimate
 from evalkit.measure.progress import Progress
 from evalkit.measure.table import Table
@@ -91,18 +91,17 @@ class Hindsight:
     def curves(self, meter: Meter, most: int) -> tuple[CapCurve, ...]:
         """Follow the variants that are shown over limits of a cap; nothing where no limit would change a thing."""
         at = limits(self._table, self._courses, meter, most)
-        shown = self._shown()
-        return curve(self._table, self._courses, meter, at, variants=shown, told=self._told) if len(at) > 1 else ()
+        names = self._shown()
+        return curve(self._table, self._courses, meter, at, variants=names, told=self._told) if len(at) > 1 else ()
 
     def _shown(self) -> list[str]:
-        """The variants whose curves are shown: the first ones, with the baseline in the place of the last where it is none of them."""
-        names = list(self._table.variants)
-        base = self._table.baseline
-        return [*names[: SHOWN - 1], base] if base is not None and base in names[SHOWN:] else names[:SHOWN]
+        """The variants whose curves are shown."""
+        return shown(self._table.variants, self._table.baseline)
 
     def told(self, listing: Sequence[TrialRecord]) -> dict[str, Any]:
         """Give what the page's sections on hindsight show; `listing` holds the trials that a link can lead to, in order."""
-        found = clusters(self._divergences.found())
+        diverged = self._divergences.found()
+        found = clusters(diverged)
         places = {
             (row.key.suite, row.key.task, row.key.variant, row.key.index): place for place, row in enumerate(listing)
         }
@@ -116,6 +115,7 @@ class Hindsight:
             "alone": self._divergences.alone(),
             "untraced": self._divergences.untraced,
             "not_shown": len(self._table.variants) - len(self._shown()),
+            "besides": dict(_besides(diverged, places)),
             "unread": 0,
         }
 
@@ -150,10 +150,25 @@ class Hindsight:
         ]
 
 
+def shown(names: Sequence[str], baseline: str | None) -> list[str]:
+    """The variants that are drawn: the first ones, with the baseline in the place of the last where it is none of them."""
+    return (
+        [*names[: SHOWN - 1], baseline] if baseline is not None and baseline in names[SHOWN:] else list(names[:SHOWN])
+    )
+
+
 def unread(trials: int) -> dict[str, Any]:
     """Give what the sections show where traces were not read."""
     empty: dict[str, Any] = {"caps": [], "idle": [], "clusters": []}
-    return empty | {"left_out": 0, "diverged": 0, "alone": 0, "untraced": 0, "not_shown": 0, "unread": trials}
+    return empty | {
+        "besides": {},
+        "left_out": 0,
+        "diverged": 0,
+        "alone": 0,
+        "untraced": 0,
+        "not_shown": 0,
+        "unread": trials,
+    }
 
 
 def cap_sketch(followed: Sequence[CapCurve], title: str, *, named: bool = False) -> Sketch:
@@ -190,6 +205,17 @@ def _cell(at: Point) -> dict[str, Any]:
         "usd": at.usd,
         "cap_rate": at.cap_rate,
     }
+
+
+def _besides(
+    diverged: Iterable[Divergence], places: Mapping[tuple[str, str, str, int], int]
+) -> Iterator[tuple[int, tuple[int, int]]]:
+    """For each failing trial in the list the passing one to hold it against: its place, and how many calls they share."""
+    for one in diverged:
+        cell = (one.suite, one.task, one.variant)
+        failed, passed = places.get((*cell, one.index)), places.get((*cell, one.beside))
+        if failed is not None and passed is not None:
+            yield failed, (passed, one.common)
 
 
 def _cluster(found: Cluster, places: Mapping[tuple[str, str, str, int], int]) -> dict[str, Any]:

@@ -21,9 +21,10 @@ from evalkit.report.about import About
 from evalkit.report.clean import clean, clean_line, clean_name
 from evalkit.report.headline import SENTENCE, metric_name, possible
 from evalkit.report.hindsight import TRACES, Hindsight, unread
+from evalkit.report.natures import BADGES
 from evalkit.report.parcel import blocks, dense, packed
 from evalkit.report.quality import counts
-from evalkit.report.sections import sections
+from evalkit.report.sections import detectors, sections, shifted
 from evalkit.report.story import Story, story
 from evalkit.report.trials import ROWS, by_interest, index, listed
 
@@ -33,6 +34,9 @@ BUDGET = 10_000_000
 
 BODY = 800_000
 """Bytes kept free for everything but the packed rows and traces."""
+
+INLINE, STACKED = 3, 4
+"""Variants that a table beside a figure has room for with intervals beside their values, and with intervals below them; with more it stands below the figure."""
 
 PIECE = 1_500
 """Characters of each text of a trace in a page."""
@@ -58,6 +62,7 @@ def write_page(
     comparisons: Sequence[Mapping[str, Any]],
     gate: Mapping[str, Any] | None,
     about: About,
+    shifts: Sequence[Mapping[str, Any]] = (),
     rows: Sequence[TrialRecord],
     trace: Callable[[TrialRecord], TrialRecord],
     table: Table | None = None,
@@ -65,7 +70,7 @@ def write_page(
 ) -> None:
     """Write the page of a run, all of it or nothing.
 
-    `summary`, `tasks`, `comparisons` and `gate` are JSON objects (`report.summary`). `rows` are the run's records without
+    `summary`, `tasks`, `comparisons`, `gate` and `shifts` (of stops) are JSON objects (`report.summary`). `rows` are the run's records without
     their events; `trace` gives a row its events. Without a `table` of the run it is called only while there is room for
     traces; with one it is called once for each row, and the page tells what the traces say of tighter caps and of where failures
     begin. Raises `OSError` where the file cannot be written.
@@ -76,6 +81,7 @@ def write_page(
         comparisons=comparisons,
         gate=gate,
         about=about,
+        shifts=shifts,
         rows=rows,
         trace=trace,
         table=table,
@@ -93,6 +99,7 @@ def page(
     comparisons: Sequence[Mapping[str, Any]],
     gate: Mapping[str, Any] | None,
     about: About,
+    shifts: Sequence[Mapping[str, Any]] = (),
     rows: Sequence[TrialRecord],
     trace: Callable[[TrialRecord], TrialRecord],
     table: Table | None = None,
@@ -104,21 +111,31 @@ def page(
     listing = listing[:ROWS]
     room = budget - BODY - len(packed(dense(index(listing, {}))))
     hindsight = Hindsight(table, about.variants) if table is not None and len(rows) <= TRACES else None
-    packs, places = blocks(_traces(listing, hindsight.watching(trace) if hindsight else trace), room)
+    packs, places = blocks(_traces(listing, hindsight.watching(trace) if hindsight else trace, about), room)
     told: Mapping[str, Any] = unread(len(rows)) if table is not None else {}
     if hindsight is not None:
         hindsight.rest(rows, trace)
         told = hindsight.told(listing)
-    columns = index(listing, places)
+    columns = index(listing, places, told.get("besides"))
+    pairs = {row for row, beside in enumerate(columns["beside"]) if beside >= 0}
+    told = (
+        {**told, "clusters": [one | {"pair": one["row"] in pairs} for one in told.get("clusters", ())]}
+        if told
+        else told
+    )
     shown = sections(summary, tasks, comparisons, gate, about, listing, counts(rows), told)
+    shown["stops"] |= shifted(shifts) | {"detectors": detectors(summary)}
     counted = {"rows": len(listing), "traces": len(places), "left_out": left_out}
     return _render(shown, counted=counted, columns=columns, packs=packs)
 
 
-def _traces(listing: Sequence[TrialRecord], trace: Callable[[TrialRecord], TrialRecord]) -> Iterator[tuple[int, Story]]:
+def _traces(
+    listing: Sequence[TrialRecord], trace: Callable[[TrialRecord], TrialRecord], about: About
+) -> Iterator[tuple[int, Story]]:
     """The stories of a listing's trials, the most telling first, each drawn when it is asked for."""
+    caps = {variant.name: variant.caps for variant in about.variants}
     for place in by_interest(listing):
-        yield place, story(trace(listing[place]), PIECE)
+        yield place, story(trace(listing[place]), PIECE, caps.get(listing[place].key.variant))
 
 
 def _render(
@@ -138,11 +155,12 @@ def _render(
         lstrip_blocks=True,
     )
     environment.filters.update(_FILTERS)
-    environment.globals["markers"] = MARKERS
+    environment.globals |= {"markers": MARKERS, "badges": BADGES}
     for name in ("curves", "stops"):
         figure = shown[name]["figure"]
         shown = {**shown, name: {**shown[name], "figure": Markup(figure)}}  # noqa: S704  # drawn by report.svg, which escapes
-    for section in shown["hindsight"].get("caps", ()):
+    spent = shown["spending"]
+    for section in (spent["cost"], *spent["spreads"], *shown["hindsight"].get("caps", ())):
         section["figure"] = Markup(section["figure"])  # noqa: S704  # drawn by report.svg, which escapes
     return environment.get_template("page.html").render(
         **shown,
@@ -169,6 +187,7 @@ def _hash(text: str) -> str:
 
 
 _FILTERS: Mapping[str, Callable[..., str]] = {
+    "crowd": lambda columns: " wide" if columns > STACKED else " many" if columns > INLINE else "",
     "name": lambda value: clean_name(str(value)),
     "line": lambda value: clean_line(str(value), SENTENCE),
     "text": lambda value: clean(str(value)),

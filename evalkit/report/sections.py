@@ -21,6 +21,7 @@ from evalkit.report.headline import GATE_TONES, caveats, deepest, depths, hat, r
 from evalkit.report.limits import limits
 from evalkit.report.numbers import known, times
 from evalkit.report.quality import Counts, depth, warnings
+from evalkit.report.spending import spending
 from evalkit.report.trials import links
 
 ELEMENTS = 2_400
@@ -34,6 +35,9 @@ STATIC_ROWS = 40
 
 EACH_K = 16
 """Up to this k the table of pass^k has every k, beyond only powers of two and the last."""
+
+MOVED = 20
+"""Shifts of a reason under a variant that are listed."""
 
 TABLE_BESIDE = "; the table beside it holds the numbers"
 
@@ -76,6 +80,7 @@ def sections(
         "limits": list(limits(comparisons)),
         "tasks": task_section(tasks, list(summary["variants"]), about.baseline, listing),
         "stops": stops(summary),
+        "spending": spending(summary, about),
         "hindsight": hindsight,
         "trials": listing[:STATIC_ROWS],
         "quality": [
@@ -139,6 +144,23 @@ def stops(summary: Mapping[str, Any]) -> dict[str, Any]:
     rows = [_stop_row(name, variant, groups) for name, variant in summary["variants"].items()]
     figure = drawn(stop_sketch(summary)) if groups and rows else ""
     return {"figure": figure, "names": list(zip(LETTERS, _stop_names(groups), strict=False)), "rows": rows}
+
+
+def shifted(shifts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How stops differ from the baseline's: a sentence each, and the shifts of single reasons, the clearest first."""
+    sentences = [one["sentence"] for one in shifts]
+    rows = [(one["variant"], moved) for one in shifts for moved in one["reasons"] if moved["difference"]]
+    rows.sort(key=lambda row: (row[1]["p_adjusted"], -abs(row[1]["difference"])))
+    return {"sentences": sentences, "moved": rows[:MOVED], "moved_left": max(0, len(rows) - MOVED)}
+
+
+def detectors(summary: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """What each variant's detectors did."""
+    return [
+        (name, kind, found)
+        for name, variant in summary["variants"].items()
+        for kind, found in variant.get("detectors", {}).items()
+    ]
 
 
 def stop_sketch(summary: Mapping[str, Any], *, named: bool = False) -> Sketch:

@@ -42,7 +42,10 @@ TONES: Mapping[str, Tone] = {"pass": "good", "fail": "bad", "unknown": "warn"}
 
 
 class Step(TypedDict):
-    """One thing that happened: in which turn, what it was (`label`), what is to be known of it (`meta`), and its text."""
+    """One thing that happened: in which turn, what it was (`label`), what is to be known of it (`meta`), and its text.
+
+    `act` counts the trial's own tool calls: on such a call which one it is, else 0.
+    """
 
     kind: Kind
     turn: int
@@ -50,45 +53,51 @@ class Step(TypedDict):
     meta: str
     text: str
     tone: Tone
+    act: int
 
 
-def step(kind: Kind, turn: int, label: str, *, meta: str = "", text: str = "", tone: Tone = "plain") -> Step:
+def step(
+    kind: Kind, turn: int, label: str, *, meta: str = "", text: str = "", tone: Tone = "plain", act: int = 0
+) -> Step:
     """Make a step."""
-    return {"kind": kind, "turn": turn, "label": label, "meta": meta, "text": text, "tone": tone}
+    return {"kind": kind, "turn": turn, "label": label, "meta": meta, "text": text, "tone": tone, "act": act}
 
 
 def steps(events: Sequence[Event], piece: int | None) -> Iterator[Step]:
     """Tell events in order; calls that the model asked for and nobody ran are told before what came next."""
     pending: list[ToolCall] = []
+    acts = 0
     for event in events:
         if isinstance(event, Acted):
+            acts += not event.agent
             _strike(pending, event.call)
         else:
             yield from (_not_run(call, event.turn, piece) for call in pending)
             pending = []
-        yield from _told(event, piece)
+        yield from _told(event, piece, acts)
         if isinstance(event, Asked):
             pending = list(event.reply.calls)
     yield from (_not_run(call, events[-1].turn, piece) for call in pending)
 
 
-def _told(event: Event, piece: int | None) -> Iterator[Step]:
+def _told(event: Event, piece: int | None, acts: int) -> Iterator[Step]:
     """Tell one event."""
     match event:
         case Asked():
             yield from _told_asked(event, piece)
         case Acted():
-            yield from _told_acted(event, piece)
+            yield from _told_acted(event, piece, 0 if event.agent else acts)
         case Unanswered():
             yield from _retries(event.turn, event.attempts, "the model did not answer")
             label = f"model call {event.call} failed for good"
             text = excerpt(event.error, piece)
-            yield Step(
+            yield step(
                 kind="broken", turn=event.turn, label=label, meta=duration(event.seconds), text=text, tone="warn"
             )
         case Noted():
             label = f"note by {clean_name(event.origin)}"
-            yield step(kind="note", turn=event.turn, label=label, text=excerpt(event.text, piece))
+            shown = "".join(f"\n[picture, {one.width} × {one.height} pixels]" for one in event.pictures)
+            yield step(kind="note", turn=event.turn, label=label, text=excerpt(event.text, piece) + shown)
         case Checked():
             yield _told_checked(event)
         case Flagged() | Reflected() | Condensed() | Delegated() | Listed():
@@ -117,10 +126,10 @@ def _told_asked(event: Asked, piece: int | None) -> Iterator[Step]:
     yield step(kind="model", turn=event.turn, label=label, meta=" · ".join(meta), text=said)
 
 
-def _told_acted(event: Acted, piece: int | None) -> Iterator[Step]:
+def _told_acted(event: Acted, piece: int | None, act: int) -> Iterator[Step]:
     """Tell a tool call and its result: what the model was shown, and what really happened where that differs."""
     name = clean_name(event.call.name)
-    yield step(kind="call", turn=event.turn, label=name, text=arguments(event.call.input, piece))
+    yield step(kind="call", turn=event.turn, label=name, text=arguments(event.call.input, piece), act=act)
     yield from _retries(event.turn, event.attempts, f"{name} failed in passing")
     shown = excerpt(event.result.content, piece)
     meta = duration(event.seconds)
@@ -138,7 +147,7 @@ def _told_checked(event: Checked) -> Step:
     kind: Kind = "grader" if event.stage == "grader" else "check"
     label = f"{kind} {clean_name(event.kind)}: {event.verdict}"
     reason = excerpt(event.reason, REASON)
-    return Step(
+    return step(
         kind=kind,
         turn=event.turn,
         label=label,
@@ -178,6 +187,7 @@ def _told_mechanism(event: Flagged | Reflected | Condensed | Delegated | Listed,
         "label": label,
         "meta": meta,
         "text": excerpt(text, piece),
+        "act": 0,
         "tone": tone,  # type: ignore[typeddict-item]  # one of the tones
     }
 

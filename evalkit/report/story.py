@@ -6,11 +6,13 @@ same story and decide nothing about what is in it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypedDict
 
-from evalkit.core.record import Outcome, TrialRecord
+from evalkit.core.plan import Caps
+from evalkit.core.record import Outcome, Tally, TrialRecord
 from evalkit.report.clean import clean_name, excerpt
-from evalkit.report.numbers import amount, dollars, duration, times
+from evalkit.report.numbers import amount, count, dollars, duration, times
 from evalkit.report.steps import Step, step, steps
 
 STEPS = 400
@@ -18,6 +20,14 @@ STEPS = 400
 
 PIECE = 2_000
 """Characters of one text of a story, where nothing else is asked for."""
+
+
+class Gauge(TypedDict):
+    """A cap of a trial: what it limits, what was used of it as text for people, and the share of the limit that is."""
+
+    meter: str
+    used: str
+    share: float
 
 
 class Head(TypedDict):
@@ -34,6 +44,7 @@ class Head(TypedDict):
     nature: str
     seed: str
     tokens: str
+    gauges: list[Gauge]
 
 
 class Story(TypedDict):
@@ -43,18 +54,18 @@ class Story(TypedDict):
     steps: list[Step]
 
 
-def story(record: TrialRecord, piece: int | None = PIECE) -> Story:
-    """Tell a trial as a JSON value; `piece` bounds the characters of each text, None shows all of it."""
+def story(record: TrialRecord, piece: int | None = PIECE, caps: Caps | None = None) -> Story:
+    """Tell a trial as a JSON value; `piece` bounds the characters of each text, None shows all of it; `caps` were its limits."""
     told = list(steps(record.events, piece))
     if piece is not None:
         told = _bounded(told)
     if record.error:
         text = excerpt(record.error, piece)
         told.append(step(kind="broken", turn=record.tally.turns, label="our own world broke", text=text, tone="warn"))
-    return {"head": head(record), "steps": told}
+    return {"head": head(record, caps), "steps": told}
 
 
-def head(record: TrialRecord) -> Head:
+def head(record: TrialRecord, caps: Caps | None = None) -> Head:
     """Say what a trial was and how it ended."""
     key, tally = record.key, record.tally
     return {
@@ -69,7 +80,20 @@ def head(record: TrialRecord) -> Head:
         "nature": record.nature,
         "seed": str(record.seed),
         "tokens": f"{tally.usage.prompt:,} tokens in, {tally.output_tokens:,} out",
+        "gauges": list(_gauges(tally, caps)) if caps is not None else [],
     }
+
+
+def _gauges(tally: Tally, caps: Caps) -> Iterator[Gauge]:
+    """How much of each cap was used; a cap that is not set, or of which the use is not known, has no gauge."""
+    for meter, write in (("turns", count), ("tokens", amount), ("seconds", duration), ("usd", dollars)):
+        limit, used = getattr(caps, meter), getattr(tally, meter)
+        if limit and used is not None:
+            yield {
+                "meter": meter,
+                "used": f"{write(used)} of {write(limit)}",
+                "share": round(min(used / limit, 9.99), 3),
+            }
 
 
 def ending(record: TrialRecord) -> str:

@@ -6,42 +6,49 @@ are only ever added.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any, Literal, get_args
 
-from evalkit.measure.amounts import Meter, spend, spread
+from evalkit.measure.alarms import Alarms
+from evalkit.measure.amounts import PARTS, Meter, Metered, distribution, spend, spread
 from evalkit.measure.compare import Comparison
 from evalkit.measure.estimate import Ask, Estimate, conclude, estimate, read
+from evalkit.measure.front import front
 from evalkit.measure.gate import Judgement
-from evalkit.measure.medians import MEDIAN, MOST, Metered, quantile
+from evalkit.measure.medians import MEDIAN, MOST, quantile
 from evalkit.measure.ruling import Ruling
 from evalkit.measure.stop_shift import ReasonShift, StopShift
 from evalkit.measure.stops import Stops, stops
 from evalkit.measure.table import Table
 from evalkit.measure.winner import winner
 from evalkit.report.about import About
+from evalkit.report.early import SKIPPED, early
 
 USUAL = Ask()
 """How intervals are made where nobody says."""
 
-SKIPPED = "trials were skipped by how others had ended, so that those which were played do not stand for all"
-"""Why a mean or quantile over the trials that were played is undefined."""
-
 METERS: tuple[Meter, ...] = ("turns", "tokens", "seconds")
+Outcome = Literal["passed", "failed"]
+ENDED: tuple[Outcome, ...] = get_args(Outcome)
+SPENT: tuple[Metered, ...] = (*METERS, "usd")
 
 
-def summarise(table: Table, about: About, *, asked: Ask = USUAL) -> dict[str, Any]:
+def summarise(table: Table, about: About, alarms: Alarms | None = None, *, asked: Ask = USUAL) -> dict[str, Any]:
     """Give what `show RUN --json` prints: completeness, and for each variant its counts, estimates, stops, costs and lengths.
 
     `pass_hat` and `pass_at` hold every k up to the most trials that a task has under the variant. `stops_passed` counts,
-    of the trials that a reason ended, those whose final state the graders passed. `asked` says how intervals are made.
+    of the trials that a reason ended, those whose final state the graders passed. `front` says whether no other variant is both as cheap a
+    trial and as reliable at the run's deepest k. `spread` has the quantiles of what passed and what failed trials used. With `alarms`, `detectors` has what each of a variant's detectors did.
+    `asked` says how intervals are made.
     """
     found = stops(table)
+    variants = {name: _variant(table, place, found, asked) for place, name in enumerate(table.variants)}
     return {
         "run": about.run,
         "suite": ", ".join(about.suites),
-        "simulated": "simulated" in about.natures,
+        "sandbox": about.machine.get("sandbox", ""),
+        "natures": list(about.natures),
         "completeness": {
             "planned": int(table.planned.sum()),
             "measured": int(table.passed.sum() + table.failed.sum()),
@@ -50,7 +57,7 @@ def summarise(table: Table, about: About, *, asked: Ask = USUAL) -> dict[str, An
             "skipped": int(table.skipped.sum()),
         },
         "early": list(early(table)),
-        "variants": {name: _variant(table, place, found, asked) for place, name in enumerate(table.variants)},
+        "variants": _alarmed(_fronted(variants, int(table.planned.max(initial=0))), about, alarms),
         "highest": _highest(table),
     }
 
@@ -204,21 +211,41 @@ def _variant(table: Table, place: int, found: Stops, asked: Ask) -> dict[str, An
         "stops_passed": {reason: number for reason, number in content.items() if number},
         "usd": _usd(table, name, asked.confidence),
         **{meter: _spread(table, name, meter) | _bounds(table, name, meter, asked.confidence) for meter in METERS},
+        "spread": {meter: {one: _range(table, name, meter, one) for one in ENDED} for meter in SPENT},
     }
 
 
-def early(table: Table) -> Iterator[str]:
-    """Say how a run was cut short on purpose, and what follows."""
-    if table.first_failure:
-        yield (
-            "Later trials of a task were skipped once one had failed: pass^n is that of the full run (n the trials of each task); "
-            "pass@1, pass^k for smaller k, pass@k and what depends on them are undefined."
-        )
-    if table.curtailed:
-        yield (
-            "Ended early, since no outcome of the trials that are left could change the gate's verdict: the verdict is that of the full run, "
-            "and values that need those trials are undefined."
-        )
+def _fronted(variants: dict[str, Any], deepest: int) -> dict[str, Any]:
+    """Say of each variant whether it is on the front of cost and reliability."""
+    hats = [one["pass_hat"].get(str(deepest), {}).get("value") for one in variants.values()]
+    costs = [one["usd"]["per_trial"] for one in variants.values()]
+    found = front(list(zip(costs, hats, strict=True)))
+    return {name: one | {"front": on} for (name, one), on in zip(variants.items(), found, strict=True)}
+
+
+def _alarmed(variants: dict[str, Any], about: About, alarms: Alarms | None) -> dict[str, Any]:
+    """Say of each variant what its detectors did, those too that never fired; nothing where no trace was read."""
+    if alarms is None:
+        return variants
+    made = {one.name: [spec.kind for spec in one.detectors] for one in about.variants}
+    return {
+        name: one
+        | {
+            "detectors": {
+                kind: asdict(alarms.of(name, kind))
+                for kind in dict.fromkeys([*made.get(name, ()), *alarms.detectors(name)])
+            }
+        }
+        for name, one in variants.items()
+    }
+
+
+def _range(table: Table, name: str, meter: Metered, outcome: Outcome) -> dict[str, Any]:
+    """The distribution of a meter over the trials of one outcome."""
+    found = distribution(table, name, meter, outcome)
+    known = not table.skipped[:, table.find_variant(name)].any()
+    values = (found.values if known else None) or (None,) * len(PARTS)
+    return {f"p{100 * part:g}": one for part, one in zip(PARTS, values, strict=True)} | {"trials": found.trials}
 
 
 def _highest(table: Table) -> dict[str, Any] | None:

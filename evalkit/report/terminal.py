@@ -25,6 +25,7 @@ from evalkit.report.headline import (
 )
 from evalkit.report.layout import GAPS, Cell, Column, Ink, columns, natural, spread, table, wrap
 from evalkit.report.limits import limits
+from evalkit.report.natures import nature_caveats
 from evalkit.report.numbers import MINUS, UNDEFINED, difference, dollars, interval, known, p_value, percent, rate
 
 LEAST = 8
@@ -89,7 +90,10 @@ def gate_text(gate: Mapping[str, Any], width: int = 80, *, color: bool = False) 
 def compare_text(compared: Mapping[str, Any], width: int = 80, *, color: bool = False) -> str:
     """Show a comparison (`compare A B --json`): each sentence, then the table of differences, and what the configs differ in."""
     ink = Ink(on=color)
-    lines = [] if compared["comparisons"] else ["Nothing to compare: there is no other variant."]
+    lines = [
+        ink(line, "warn") for caveat in nature_caveats(compared.get("natures", ())) for line in wrap(caveat, width)
+    ]
+    lines += [] if compared["comparisons"] else ["Nothing to compare: there is no other variant."]
     if "runs" in compared:
         runs = compared["runs"]
         text = f"{clean_name(runs['candidate']['run'])} against {clean_name(runs['baseline']['run'])}, the baseline"
@@ -169,6 +173,11 @@ def _stops(summary: Mapping[str, Any], width: int, ink: Ink) -> list[str]:
         ordered = sorted(variant["stops"].items(), key=lambda item: (-item[1], item[0]))
         shares = [_stop(reason, number, variant) for reason, number in ordered if number]
         lines += wrap(f"{clean_name(name)}: {' · '.join(shares) or 'no trial ended'}", width)
+    for name, variant in summary["variants"].items():
+        for kind, one in variant.get("detectors", {}).items():
+            ended = f"passed {one['passed']:,}, failed {one['failed']:,} (graders content {one['spoiled']:,})"
+            fired = f"fired in {one['flagged']:,} of {one['trials']:,} trials: {ended}"
+            lines += wrap(f"detector {clean_name(kind)} of {clean_name(name)} {fired}", width)
     return lines
 
 

@@ -5,6 +5,7 @@ Invariant: nothing that the trial wrote reaches the terminal but through `story`
 
 from __future__ import annotations
 
+from evalkit.core.plan import Caps
 from evalkit.core.record import TrialRecord
 from evalkit.report.layout import Ink, columns, fit, wrap
 from evalkit.report.steps import Step
@@ -33,10 +34,12 @@ GUTTER = 5
 INDENT = " " * (GUTTER + 2)
 
 
-def trace_text(record: TrialRecord, width: int = 80, *, color: bool = False, piece: int | None = PIECE) -> str:
+def trace_text(
+    record: TrialRecord, width: int = 80, *, color: bool = False, piece: int | None = PIECE, caps: Caps | None = None
+) -> str:
     """Tell a trial turn by turn in lines of at most `width` columns; `piece` bounds each text, None shows all of it."""
     ink = Ink(on=color)
-    told = story(record, piece)
+    told = story(record, piece, caps)
     lines = _head(told["head"], width, ink)
     turn = None
     for step in told["steps"]:
@@ -54,6 +57,9 @@ def _head(head: Head, width: int, ink: Ink) -> list[str]:
     lines = [ink(line, "bold") for line in wrap(title, width)]
     lines += [ink(line, style) for line in wrap(f"{symbol} {head['ending']}", width)]
     lines += wrap(" · ".join([f"stop {head['stop']}", *head["facts"]]), width)
+    if head["gauges"]:
+        used = " · ".join(f"{one['meter']} {one['used']}" for one in head["gauges"])
+        lines += [ink(line, "dim") for line in wrap(f"caps: {used}", width)]
     lines += [ink(line, "dim") for line in wrap(f"{head['nature']} · seed {head['seed']} · {head['tokens']}", width)]
     return lines
 

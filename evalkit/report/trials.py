@@ -50,8 +50,18 @@ def by_interest(listing: Sequence[TrialRecord]) -> list[int]:
     return [place for _, _, place in sorted(ranked)]
 
 
-def index(listing: Sequence[TrialRecord], places: Mapping[int, Place]) -> dict[str, JSON]:
-    """The listing as columns: names once, then numbers that point to them; `block` is -1 where the trace was left out."""
+Beside = tuple[int, int]
+"""A passing trial to hold a failing one against: its place in the listing, and how many tool calls the two share."""
+
+
+def index(
+    listing: Sequence[TrialRecord], places: Mapping[int, Place], besides: Mapping[int, Beside] | None = None
+) -> dict[str, JSON]:
+    """The listing as columns: names once, then numbers that point to them; `block` is -1 where the trace was left out.
+
+    `beside` and `common` are those of `besides`, -1 where there is none or its trace was left out.
+    """
+    shown = {one: found for one, found in (besides or {}).items() if one in places and found[0] in places}
     tasks, task_of = _names(listing, task_name)
     variants, variant_of = _names(listing, variant_name)
     stops, stop_of = _names(listing, lambda row: row.stop.reason)
@@ -70,6 +80,8 @@ def index(listing: Sequence[TrialRecord], places: Mapping[int, Place]) -> dict[s
         "usd": [dollars(row.tally.usd) for row in listing],
         "seconds": [duration(row.tally.seconds) for row in listing],
         "block": [places.get(place, nowhere)[0] for place in range(len(listing))],
+        "beside": [shown.get(place, nowhere)[0] for place in range(len(listing))],
+        "common": [shown.get(place, nowhere)[1] for place in range(len(listing))],
         "at": [places.get(place, nowhere)[1] for place in range(len(listing))],
     }
 

@@ -31,21 +31,53 @@ def _variant_text(variant: Variant, *, baseline: bool) -> str:
     return "\n".join([*lines, *_pyramid(variant)])
 
 
-def _pyramid(variant: Variant) -> list[str]:
-    """Draw the layers at which a failed call is tried again."""
-    retries = variant.retries
-    lines = [
-        "  retries of one failed call, worst case:",
-        f"    model call   {retries.model} tries, passing faults only, in the session (the SDK's own retries are off)",
-        f"    tool call    {retries.tool} tries, passing faults only, in the dispatcher, unseen by the model",
-        "    trial        up to --retries attempts, only where our own world broke; never for its outcome",
+def retry_warnings(variants: Sequence[Variant]) -> list[str]:
+    """A sentence for each variant in which one failed call may be tried more than `TOO_MANY` times before its trial is over."""
+    return [
+        f"{clean_name(variant.name)}: {what} may be tried {worst} times: {layers}; more than {TOO_MANY} prolong an outage "
+        "instead of riding it out"
+        for variant in variants
+        for what, worst, layers in _layers(variant)
+        if worst > TOO_MANY
     ]
-    worst = max(retries.model, retries.tool)
-    if worst > TOO_MANY:
-        lines.append(
-            f"  warning: {worst} tries of one call; more than {TOO_MANY} prolong an outage instead of riding it out"
-        )
-    return lines
+
+
+def _layers(variant: Variant) -> list[tuple[str, int, str]]:
+    """What may be tried, how often in one attempt at a trial in the worst case, and the layers that multiply to that.
+
+    A provider's fault ends the trial once its own tries are used up, so nothing multiplies them but a new attempt at the trial. A tool's
+    fault goes back to the model; a loop that tries a subtask again and a ladder that has work corrected each come to the same call anew.
+    """
+    retries, again = variant.retries, _attempts(variant.loop.options)
+    rounds = 1 + (variant.verify.self_correct if variant.verify else 0)
+    factors = [f"{retries.tool} tries in the dispatcher"]
+    factors += [f"{again} attempts at a subtask by the loop"] if again > 1 else []
+    factors += [f"{rounds} rounds of self-correction"] if rounds > 1 else []
+    return [
+        ("a model call", retries.model, f"{retries.model} tries in the session"),
+        ("a tool call", retries.tool * again * rounds, " × ".join(factors)),
+    ]
+
+
+def _attempts(options: JSON) -> int:
+    """The most `attempts` that a loop's options give to any of its agents."""
+    if not isinstance(options, Mapping):
+        return 1
+    own = options.get("attempts")
+    return max([own if isinstance(own, int) else 1, *map(_attempts, options.values())])
+
+
+def _pyramid(variant: Variant) -> list[str]:
+    """Draw the layers at which a failed call is tried again, with the worst case of each."""
+    (_, model, by_model), (_, tool, by_tool) = _layers(variant)
+    lines = [
+        "  retries of one failed call, worst case of one attempt at a trial:",
+        f"    model call   {model:>4} = {by_model}; passing faults only (the SDK's own retries are off)",
+        f"    tool call    {tool:>4} = {by_tool}; passing faults only, unseen by the model",
+        "    trial        up to --retries attempts, only where our own world broke, never for its outcome; they come",
+        "                 after the run's other trials, and each is an attempt of its own",
+    ]
+    return [*lines, *(f"  warning: {warning}" for warning in retry_warnings([variant]))]
 
 
 def _shown(value: JSON) -> str:

@@ -14,6 +14,7 @@ from evalkit.report.about import About
 from evalkit.report.clean import clean_line, clean_name
 from evalkit.report.headline import SENTENCE, depths, metric_name
 from evalkit.report.layout import Cell, Column, Ink, table, wrap
+from evalkit.report.natures import nature_caveats
 from evalkit.report.numbers import UNDEFINED, dollars, interval, known, percent, rate, times
 from evalkit.report.summary import estimate_json
 
@@ -26,7 +27,7 @@ def whatif_json(found: Sequence[WhatIf], caps: Caps, about: About) -> dict[str, 
     return {
         "run": about.run,
         "suite": ", ".join(about.suites),
-        "simulated": "simulated" in about.natures,
+        "natures": list(about.natures),
         "caps": {meter: limit for meter in METERS if (limit := getattr(caps, meter)) is not None},
         "variants": {one.variant: _variant(one) for one in found},
     }
@@ -62,10 +63,8 @@ def whatif_text(shown: Mapping[str, Any], width: int = 80, *, color: bool = Fals
     ink = Ink(on=color)
     caps = ", ".join(f"{meter}={limit:g}" for meter, limit in shown["caps"].items())
     lines = [ink(line, "bold") for line in wrap(f"{clean_name(shown['suite'])} had the caps been {caps}", width)]
-    if shown["simulated"]:
-        lines += [
-            ink(line, "warn") for line in wrap("Simulated model: the numbers say nothing about a real one.", width)
-        ]
+    for caveat in nature_caveats(shown["natures"]):
+        lines += [ink(line, "warn") for line in wrap(caveat, width)]
     for name, variant in shown["variants"].items():
         lines += ["", *(ink(line, "bold") for line in wrap(clean_name(name), width))]
         lines += wrap(_said(variant), width, "  ")

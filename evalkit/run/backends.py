@@ -1,15 +1,17 @@
 """Where trials are played: in this thread, in threads, in processes. The only file that knows joblib.
 
 Invariant: trials are drawn lazily, one at a time as workers become free, and records come back as they are done, in
-any order. A trial never raises, so nothing in flight is ever lost to another's failure.
+any order. A trial never raises, so nothing in flight is ever lost to another's failure; where a process dies, that is said (`WorkerDied`).
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 
-from evalkit.core.errors import ConfigurationError
+from evalkit.core.errors import ConfigurationError, WorkerDied
 from evalkit.core.plan import Trial
 from evalkit.core.protocols import Backend, Play
 from evalkit.core.record import TrialRecord
@@ -44,8 +46,25 @@ class Joblib:
             batch_size=1,
             pre_dispatch=self.jobs if self.name == "threading" else "2*n_jobs",
         )
-        records: Iterator[TrialRecord] = parallel(delayed(play)(trial) for trial in trials)
-        return records
+        own = play if self.name == "threading" else Child(play=play, parent=os.getpid())
+        try:
+            yield from parallel(delayed(own)(trial) for trial in trials)
+        except BrokenExecutor as error:
+            raise WorkerDied(str(error).split(". ")[0]) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """Plays trials in a worker for as long as the driver lives: an orphan begins no trial, because nobody would keep its record."""
+
+    play: Play
+    parent: int
+
+    def __call__(self, trial: Trial) -> TrialRecord:
+        """Play one."""
+        if os.getppid() != self.parent:
+            os._exit(1)
+        return self.play(trial)
 
 
 BACKENDS: dict[str, Callable[[int], Backend]] = {

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from evalkit.core.errors import StoreError
+from evalkit.core.errors import StoreError, WorkerDied
 from evalkit.core.plan import Trial, TrialKey
 from evalkit.core.protocols import Backend, Play, Store
 from evalkit.core.record import TrialRecord
+from evalkit.run.play import lost
 
 ERRORS_IN_A_ROW = 10
 
@@ -73,7 +74,7 @@ class Execution:
         pending: Iterable[Trial] = (trial for trial in trials if trial.key.digest not in done)
         while self.brake.reason is None:
             errored: list[Trial] = []
-            for record in self.backend.map(self.play, self._feed(pending)):
+            for record in self._played(pending):
                 trial = self.in_flight.pop(record.key)
                 self._keep(record)
                 if record.outcome == "error" and record.attempt < self.attempts:
@@ -83,6 +84,31 @@ class Execution:
             pending = errored
         reason = self.brake.reason or "complete"
         return Ended(reason=reason, detail=self.brake.detail, played=self.played)
+
+    def _played(self, trials: Iterable[Trial]) -> Iterator[TrialRecord]:
+        """Records of trials. Where a worker dies, what was under way is played again one by one: so the one that kills its worker is known.
+
+        That one alone is charged with it: its record is an error, and like any other it is tried again.
+        """
+        waiting = iter(trials)
+        while True:
+            try:
+                yield from self.backend.map(self.play, self._feed(waiting))
+            except WorkerDied:
+                suspects = list(self.in_flight.values())
+            else:
+                return
+            for trial in suspects:
+                if self.brake.reason is None:
+                    yield from self._alone(trial)
+
+    def _alone(self, trial: Trial) -> Iterator[TrialRecord]:
+        """The record of a trial that is played while no other is; an error where its worker dies."""
+        del self.in_flight[trial.key]
+        try:
+            yield from self.backend.map(self.play, self._feed([trial]))
+        except WorkerDied as error:
+            yield lost(trial, str(error))
 
     def _feed(self, trials: Iterable[Trial]) -> Iterator[Trial]:
         """Hand out trials until the brake is pulled; each start is noted first, so that the spend of a killed one is known of."""

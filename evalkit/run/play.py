@@ -7,12 +7,14 @@ parts (which have no state), and never raises.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from threading import Lock
 from typing import Any
 
 from evalkit import parts as families
 from evalkit.core.clock import SystemClock
+from evalkit.core.message import Nature
 from evalkit.core.plan import Spec, Task, Trial, Variant
 from evalkit.core.protocols import ContextPolicy, Parts
 from evalkit.core.record import Stop, TrialRecord
@@ -33,6 +35,13 @@ def play(trial: Trial) -> TrialRecord:
         detail = explain(broke) if broke else "no parts were built"
         return unplayable(trial, "live", Stop(reason="error:setup", detail=detail), clock)
     return play_trial(trial, parts, clock)
+
+
+def lost(trial: Trial, why: str) -> TrialRecord:
+    """The record of a trial whose worker died under it: an error, whose cost nobody knows."""
+    nature: Nature = families.build("providers", trial.variant.provider).nature
+    record = unplayable(trial, nature, Stop(reason="error:worker", detail=why), SystemClock())
+    return replace(record, tally=replace(record.tally, usd=None))
 
 
 def parts_of(trial: Trial) -> Parts:

@@ -10,10 +10,16 @@ import random
 from collections.abc import Iterator, Sequence
 
 from evalkit.core.plan import Suite, Task, Trial, Variant, trial_key, trial_seed
+from evalkit.core.sandbox import PLAIN, Sandbox
 
 
 def schedule(
-    suites: Sequence[Suite], variants: Sequence[Variant], run_seed: int, *, abreast: int = 1
+    suites: Sequence[Suite],
+    variants: Sequence[Variant],
+    run_seed: int,
+    sandbox: Sandbox = PLAIN,
+    *,
+    abreast: int = 1,
 ) -> Iterator[Trial]:
     """Yield every planned trial: `task.trials` attempts of each task under each variant.
 
@@ -31,4 +37,5 @@ def schedule(
                     continue
                 for variant, variant_digest, design_digest in digests:
                     key = trial_key(task, task_digest, variant, variant_digest, index)
-                    yield Trial(key=key, task=task, variant=variant, seed=trial_seed(key, design_digest, run_seed))
+                    seed = trial_seed(key, design_digest, run_seed)
+                    yield Trial(key=key, task=task, variant=variant, seed=seed, sandbox=sandbox)

@@ -52,8 +52,8 @@ def _block_flaw(block: Block, role: str) -> str | None:
             return "`tool_use` blocks can only be in `assistant` messages"
         return None if _ID.fullmatch(block.id) else f"tool_use.id: {block.id!r} should match ^[a-zA-Z0-9_-]+$"
     if role != "user":
-        return "`tool_result` blocks can only be in `user` messages"
-    if block.is_error and not block.content:
+        return f"`{block.type}` blocks can only be in `user` messages"
+    if isinstance(block, ToolResult) and block.is_error and not block.content:
         return "tool_result: content cannot be empty if `is_error` is true"
     return None
 

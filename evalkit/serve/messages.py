@@ -19,9 +19,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NoReturn, Self
 
 from evalkit.core.errors import ConfigurationError, ContextOverflow, ProviderError
-from evalkit.core.message import Reply, Request
+from evalkit.core.message import Nature, Reply, Request
 from evalkit.serve.faults import Fault, Faults
-from evalkit.serve.wire import BadRequest, Call, body_of, dump, error_of, events_of, parse
+from evalkit.serve.fields import BadRequest
+from evalkit.serve.wire import Call, body_of, dump, error_of, events_of, parse
+
+NATURE_HEADER = "x-evalkit-nature"
+"""The header in which each answer says where it comes from, so that no run against this server passes for one of a live model."""
 
 Answer = Callable[[Request, str | None], Reply]
 """From a request and the caller's `metadata.user_id` to a reply; called from many threads at once.
@@ -41,13 +45,15 @@ _HTML = b"<!DOCTYPE html><title>502</title><p>The page that a proxy shows when i
 class MessagesServer:
     """The server as a context manager: it listens from `with` to the end of the block.
 
-    `port` 0 takes a free one. `url` is what a client takes as its base URL.
+    `port` 0 takes a free one. `url` is what a client takes as its base URL. `nature` is what answers say of their origin.
     """
 
-    def __init__(self, answer: Answer, faults: Faults | None = None, port: int = 0) -> None:
+    def __init__(
+        self, answer: Answer, faults: Faults | None = None, port: int = 0, *, nature: Nature = "simulated"
+    ) -> None:
         """Bind the port, so that `url` is known; raises `ConfigurationError` where the port cannot be had."""
         try:
-            self._server = _Server(answer, faults or Faults(), port)
+            self._server = _Server(answer, faults or Faults(), port, nature)
         except (OSError, OverflowError) as error:
             raise ConfigurationError.of(
                 f"port {port}", f"cannot listen on 127.0.0.1 there: {error}", "name another port, or 0 for any free one"
@@ -79,8 +85,9 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 256
     allow_reuse_address = True
 
-    def __init__(self, answer: Answer, faults: Faults, port: int) -> None:
+    def __init__(self, answer: Answer, faults: Faults, port: int, nature: Nature) -> None:
         self.answer = answer
+        self.nature = nature
         self.faults = faults
         self.closing = threading.Event()
         self.numbers = itertools.count(1)
@@ -253,6 +260,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response_only(status)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
+        self.send_header(NATURE_HEADER, self.server.nature)
         self.send_header("request-id", f"req_{next(self.server.numbers):024x}")
         if self.close_connection:
             self.send_header("connection", "close")

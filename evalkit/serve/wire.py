@@ -7,14 +7,28 @@ blocks that core has no words for stay in `verbatim`, `tool_choice: none` counts
 
 from __future__ import annotations
 
+import base64
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from evalkit.core.errors import ContextOverflow, EvalkitError, ProviderError
-from evalkit.core.message import JSON, Block, Message, Reply, Request, Text, ToolCall, ToolResult, ToolSpec, Usage
+from evalkit.core.errors import ContextOverflow, ProviderError
+from evalkit.core.message import (
+    JSON,
+    Block,
+    Message,
+    Picture,
+    Reply,
+    Request,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+)
+from evalkit.serve.fields import BadRequest, a_list, a_string, an_object, an_optional_object
 from evalkit.serve.history import flaw
 
 _ASKER = re.compile(r"evalkit-([0-9a-f]{1,16})-([0-9]{1,9})")
@@ -33,15 +47,6 @@ _ERROR_TYPES = {
 }
 
 
-class BadRequest(EvalkitError):
-    """A request that the API would refuse; `status` is the HTTP status of the refusal."""
-
-    def __init__(self, text: str, status: int = 400) -> None:
-        """Keep the status beside the text."""
-        super().__init__(text)
-        self.status = status
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """A body as it was understood: the core's request, and what stands beside it."""
@@ -58,21 +63,21 @@ def parse(body: bytes) -> Call:
         given = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"The request body is not valid JSON: {error}") from error
-    fields = _object(given, "body")
-    model = _string(fields.get("model"), "model")
-    user_id = _optional(fields.get("metadata"), "metadata").get("user_id")
+    fields = an_object(given, "body")
+    model = a_string(fields.get("model"), "model")
+    user_id = an_optional_object(fields.get("metadata"), "metadata").get("user_id")
     if user_id is not None:
-        _string(user_id, "metadata.user_id")
+        a_string(user_id, "metadata.user_id")
     messages = tuple(
-        _message(item, f"messages.{at}") for at, item in enumerate(_list(fields.get("messages"), "messages"))
+        _message(item, f"messages.{at}") for at, item in enumerate(a_list(fields.get("messages"), "messages"))
     )
     if wrong := flaw(messages):
         raise BadRequest(wrong)
     limit = fields.get("max_tokens")
     if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
         raise BadRequest("max_tokens: Field required, an integer of at least 1")
-    silent = _optional(fields.get("tool_choice"), "tool_choice").get("type") == "none"
-    tools = tuple(_tool(item, f"tools.{at}") for at, item in enumerate(_list(fields.get("tools", []), "tools")))
+    silent = an_optional_object(fields.get("tool_choice"), "tool_choice").get("type") == "none"
+    tools = tuple(_tool(item, f"tools.{at}") for at, item in enumerate(a_list(fields.get("tools", []), "tools")))
     named = _ASKER.fullmatch(user_id or "")
     request = Request(
         system=_text(fields.get("system", ""), "system"),
@@ -183,24 +188,26 @@ def _usage(usage: Usage) -> dict[str, JSON]:
 
 def _message(given: JSON, where: str) -> Message:
     """Read one message; its blocks stay in `verbatim` where core's words would lose something."""
-    fields = _object(given, where)
+    fields = an_object(given, where)
     role = fields.get("role")
     if role not in ("user", "assistant"):
         raise BadRequest(f"{where}.role: Input should be 'user' or 'assistant'")
     content = fields.get("content")
     if isinstance(content, str):
         return Message(role=_role(role), content=(Text(text=content),) if content else ())
-    raw = tuple(_object(item, f"{where}.content.{at}") for at, item in enumerate(_list(content, f"{where}.content")))
-    read = (_read(block, f"{where}.content.{at}") for at, block in enumerate(raw))
+    raw = tuple(an_object(item, f"{where}.content.{at}") for at, item in enumerate(a_list(content, f"{where}.content")))
+    read = [_read(block, f"{where}.content.{at}") for at, block in enumerate(raw)]
     blocks = tuple(block for block in read if block is not None)
-    return Message(role=_role(role), content=blocks, verbatim=raw if any(map(_is_more, raw)) else None)
+    return Message(role=_role(role), content=blocks, verbatim=raw if any(map(_is_more, raw, read)) else None)
 
 
-def _is_more(block: Mapping[str, JSON]) -> bool:
+def _is_more(block: Mapping[str, JSON], read: Block | None) -> bool:
     """Whether a block holds what core's words would lose: another kind of block, in itself or in a tool's result."""
+    if read is None:
+        return True
     if block["type"] == "tool_result" and isinstance(block.get("content"), list):
         return any(inner.get("type") != "text" for inner in block["content"])
-    return block["type"] not in ("text", "tool_use", "tool_result")
+    return False
 
 
 def _role(role: str) -> Literal["user", "assistant"]:
@@ -209,41 +216,51 @@ def _role(role: str) -> Literal["user", "assistant"]:
 
 
 def _read(block: Mapping[str, JSON], where: str) -> Block | None:
-    """Read one block; None for a kind that core has no words for (thinking, images, …), which the API may well know."""
-    match _string(block.get("type"), f"{where}.type"):
+    """Read one block; None for a kind that core has no words for (thinking, pictures by address, …), which the API may well know."""
+    match a_string(block.get("type"), f"{where}.type"):
         case "text":
-            return Text(text=_string(block.get("text"), f"{where}.text"))
+            return Text(text=a_string(block.get("text"), f"{where}.text"))
         case "tool_use":
             return ToolCall(
-                id=_string(block.get("id"), f"{where}.tool_use.id"),
-                name=_string(block.get("name"), f"{where}.tool_use.name"),
-                input=_object(block.get("input"), f"{where}.tool_use.input"),
+                id=a_string(block.get("id"), f"{where}.tool_use.id"),
+                name=a_string(block.get("name"), f"{where}.tool_use.name"),
+                input=an_object(block.get("input"), f"{where}.tool_use.input"),
             )
         case "tool_result":
             return ToolResult(
-                tool_use_id=_string(block.get("tool_use_id"), f"{where}.tool_result.tool_use_id"),
+                tool_use_id=a_string(block.get("tool_use_id"), f"{where}.tool_result.tool_use_id"),
                 content=_text(block.get("content", ""), f"{where}.tool_result.content"),
                 is_error=block.get("is_error") is True,
             )
+        case "image":
+            return _picture(an_object(block.get("source"), f"{where}.image.source"))
         case _:
             return None
 
 
+def _picture(source: Mapping[str, JSON]) -> Picture | None:
+    """Read a PNG picture that is sent along; None for every other picture."""
+    try:
+        return Picture.png(base64.b64decode(source["data"], validate=True))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
 def _tool(given: JSON, where: str) -> ToolSpec:
     """Read one tool; tools that the API itself would run are refused, for nothing here runs them."""
-    fields = _object(given, where)
+    fields = an_object(given, where)
     if fields.get("type", "custom") not in ("custom", None):
         raise BadRequest(
             f"{where}: {fields['type']!r} is a tool that runs on the API's side, which this server does not have"
         )
-    name = _string(fields.get("name"), f"{where}.name")
+    name = a_string(fields.get("name"), f"{where}.name")
     if not _TOOL_NAME.fullmatch(name):
         raise BadRequest(f"{where}.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'")
-    schema = _object(fields.get("input_schema"), f"{where}.input_schema")
+    schema = an_object(fields.get("input_schema"), f"{where}.input_schema")
     if schema.get("type") != "object":
         raise BadRequest(f"{where}.input_schema.type: Input should be 'object'")
     described = fields.get("description")
-    text = "" if described is None else _string(described, f"{where}.description")
+    text = "" if described is None else a_string(described, f"{where}.description")
     return ToolSpec(name=name, description=text, input_schema=schema)
 
 
@@ -251,37 +268,11 @@ def _text(given: JSON, where: str) -> str:
     """Read text that may be given as a string or as blocks, of which the texts count."""
     if given is None or isinstance(given, str):
         return given or ""
-    blocks = [_object(item, f"{where}.{at}") for at, item in enumerate(_list(given, where))]
+    blocks = [an_object(item, f"{where}.{at}") for at, item in enumerate(a_list(given, where))]
     texts = [(at, block.get("text")) for at, block in enumerate(blocks) if block.get("type") == "text"]
-    return "\n".join(_string(text, f"{where}.{at}.text") for at, text in texts)
+    return "\n".join(a_string(text, f"{where}.{at}.text") for at, text in texts)
 
 
 def _no_number(name: str) -> float:
     """Refuse NaN and the infinities, which Python would read and JSON does not have."""
     raise ValueError(f"{name} is no JSON number")
-
-
-def _object(given: JSON, where: str) -> dict[str, Any]:
-    """Take a JSON object, or refuse."""
-    if isinstance(given, dict):
-        return given
-    raise BadRequest(f"{where}: {'Field required' if given is None else 'Input should be a valid dictionary'}")
-
-
-def _optional(given: JSON, where: str) -> dict[str, Any]:
-    """Take a JSON object that may be left out."""
-    return {} if given is None else _object(given, where)
-
-
-def _list(given: JSON, where: str) -> Sequence[JSON]:
-    """Take a JSON array, or refuse."""
-    if isinstance(given, list):
-        return given
-    raise BadRequest(f"{where}: {'Field required' if given is None else 'Input should be a valid list'}")
-
-
-def _string(given: JSON, where: str) -> str:
-    """Take a string, or refuse."""
-    if isinstance(given, str):
-        return given
-    raise BadRequest(f"{where}: {'Field required' if given is None else 'Input should be a valid string'}")

@@ -17,9 +17,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from evalkit.core.message import JSON
+from evalkit.core.message import JSON, Nature, least
 from evalkit.core.plan import Gate, Spec, Suite, Task, TrialKey, Variant, digest
-from evalkit.core.record import Nature
 from evalkit.store.disk import fault, told, write_whole
 from evalkit.store.origin import Origin
 from evalkit.store.plain import plain
@@ -77,6 +76,14 @@ class Manifest:
         yield from (name for suite in self.suites for name in (suite.name, *(task.id for task in suite.tasks)))
         yield from (variant.name for variant in self.variants)
         yield from _kinds((self.suites, self.variants))
+
+    @property
+    def key_variables(self) -> Iterator[str]:
+        """The environment variables that hold a provider's key, as the variants name them."""
+        for variant in self.variants:
+            name = variant.provider.options.get("api_key_env")
+            if isinstance(name, str):
+                yield name
 
 
 def fingerprint(suites: Sequence[Suite], variants: Sequence[Variant], seed: int) -> str:
@@ -200,9 +207,19 @@ def united(old: Manifest, new: Manifest, suites: Sequence[Suite], variants: Sequ
         variants=tuple(one for one in variants if one.name in names),
         plan=tuple(plan),
         digests={name: found for name, found in digests.items() if name in names},
-        natures={name: found for name, found in {**old.natures, **new.natures}.items() if name in names},
+        natures=_natures(old, new, names, edited),
         baseline=new.baseline or (old.baseline if old.baseline in names else None),
     )
+
+
+def _natures(old: Manifest, new: Manifest, names: set[str], edited: set[str]) -> dict[str, Nature]:
+    """Of a variant that nobody edited the earlier records still count, so of the two natures the one that proves less."""
+    both = ((name, old.natures.get(name), new.natures.get(name)) for name in {**old.natures, **new.natures})
+    return {
+        name: least(one for one in (before if name not in edited or now is None else None, now) if one is not None)
+        for name, before, now in both
+        if name in names
+    }
 
 
 def _merged(

@@ -3,7 +3,8 @@ r"""No key reaches a disk: values of key-like environment variables and known sh
 Invariant: only whole strings are ever changed, never the JSON around them, so a record that was redacted stays
 readable. A look at the finished JSON (`touches`) tells the few records that need it from the many that do not; it may be
 wrong to suspect one, and must not be wrong to pass one. This is the second line: the first is that a key is
-nowhere in an agent's reach. What was cut, spaced out or enciphered is not found.
+nowhere in an agent's reach. A value of the environment is found too where blanks and line breaks were put into it; what was cut
+to pieces or enciphered is not.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, is_dataclass
 from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -37,6 +39,17 @@ STOPS = frozenset(
 )
 SHORTEST = 8
 _TELLING = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
+_SIGNING = re.compile(r"(?im)^[\w-]{0,64}(?:auth|key|token|secret|cookie)[\w-]{0,64}[ \t]{0,8}:(.*)$")
+_IN_ADDRESS = re.compile(r"://[^/\s:@]{0,256}:([^/\s@]{8,256})@")
+
+PIECE = 8
+"""Characters of the pieces of a value by which one that was broken over lines is suspected."""
+
+BREAKABLE = 2 * PIECE
+"""A value of fewer characters is looked for whole only: pieces of it would be words."""
+
+_BREAK = r"(?:\s|\\[nrt]){0,8}"
+"""What may stand between two characters of a value that was broken: blanks and line breaks, as they are or escaped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +109,33 @@ HINTS = _hints(SHAPES)
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Finds and replaces the secrets of one process; `needles` as they stand in text, `escaped` as they stand in JSON."""
+    """Finds and replaces the secrets of one process; `needles` as they stand in text, `escaped` as they stand in JSON.
+
+    `broken` finds those that were broken over lines.
+    """
 
     needles: tuple[str, ...]
     escaped: tuple[bytes, ...]
+    broken: tuple[re.Pattern[str], ...] = ()
 
     @classmethod
-    def of(cls, environ: Mapping[str, str], names: Iterable[str] = ()) -> Redactor:
-        """Take the secrets from an environment.
+    def of(cls, environ: Mapping[str, str], names: Iterable[str] = (), variables: Iterable[str] = ()) -> Redactor:
+        """Take the secrets from an environment: what stands in `variables` and in those whose names tell, headers that sign, passwords in addresses.
 
         What is part of one of `names` (of suites, tasks, variants, kinds) or of a word that records are made of (`finished`,
         `assistant`) is no secret: to replace it would break the record and hide nothing.
         """
         known = "\n".join((*names, *own_words()))
-        values = {
-            value.strip() for name, value in environ.items() if _TELLING.search(name) and len(value.strip()) >= SHORTEST
-        }
+        values = {value for value in _secrets(environ, frozenset(variables)) if len(value) >= SHORTEST}
         forms = {form for value in values for form in _forms(value) if form not in known}
         needles = sorted(forms, key=lambda form: (-len(form), form))
-        return cls(tuple(needles), tuple(dict.fromkeys(_in_json(needle) for needle in needles)))
+        long = [needle for needle in needles if len(needle) >= BREAKABLE]
+        pieces = [one[at : at + PIECE] for one in long for at in range(0, len(one) - PIECE + 1, PIECE)]
+        return cls(
+            tuple(needles),
+            tuple(dict.fromkeys(_in_json(needle) for needle in (*needles, *pieces))),
+            tuple(re.compile(_BREAK.join(map(re.escape, needle))) for needle in long),
+        )
 
     def touches(self, text: bytes) -> bool:
         """True where finished JSON may hold a secret."""
@@ -125,6 +146,8 @@ class Redactor:
         for needle in self.needles:
             if needle in text:
                 text = text.replace(needle, MARK)
+        for pattern in self.broken:
+            text = pattern.sub(MARK, text)
         for shape in SHAPES:
             if shape.start in text:
                 text = shape.whole.sub(MARK, text)
@@ -143,6 +166,16 @@ def _words(kind: Any) -> set[str]:
         return {word for word in get_args(kind) if isinstance(word, str)}
     inside = get_type_hints(kind).values() if is_dataclass(kind) else get_args(kind)
     return {word for part in inside if part is not kind for word in _words(part)}
+
+
+def _secrets(environ: Mapping[str, str], variables: AbstractSet[str]) -> Iterator[str]:
+    """The values of an environment that are secret."""
+    for name, value in environ.items():
+        if name in variables or _TELLING.search(name):
+            yield value.strip()
+        if "HEADER" in name.upper():
+            yield from (found.strip() for found in _SIGNING.findall(value))
+        yield from _IN_ADDRESS.findall(value)
 
 
 def _forms(value: str) -> Iterator[str]:

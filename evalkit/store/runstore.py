@@ -42,7 +42,7 @@ class RunStore:
         self.manifest = run
         self._clock = clock
         self._environ = environ
-        self._redactor = Redactor.of(environ, run.names)
+        self._redactor = Redactor.of(environ, run.names, run.key_variables)
         self._writer: Writer | None = None
         self._lock: Lock | None = None
         self._reader: sqlite3.Connection | None = None
@@ -150,8 +150,12 @@ class RunStore:
                 f"was run with seed {self.manifest.seed}, not {run.seed}",
                 "choose another folder with --out for another seed",
             )
-        self._redactor = Redactor.of(self._environ, run.names)
+        self._redactor = Redactor.of(self._environ, run.names, run.key_variables)
         self.manifest = manifest.write(self.folder, run, self._redactor)
+
+    def clean(self, text: str) -> str:
+        """A text as the run's folder would hold it: without secrets, for what is shown of a record before it is read back."""
+        return self._redactor.clean(text)
 
     def done(self) -> frozenset[str]:
         """Digests of the keys whose trials passed or failed; an errored trial is not done."""

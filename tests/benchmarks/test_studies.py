@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from benchmarks import analysis, coverage, stopping, type1
+from benchmarks import analysis, coverage, latency, sdk, stopping, type1
 from benchmarks.laws import LAWS
 
 
@@ -84,3 +84,17 @@ def test_curtailment_and_evidence_keep_to_five_percent_where_peeking_does_not_an
     skipped = stopping.skipping(0.55, 100, 60, 0)
     assert skipped["pass^8"] == pytest.approx(0.55, abs=0.02)
     assert abs(skipped["c/n"] - skipped["true pass@1"]) > 0.05
+
+
+def test_a_run_that_waits_is_held_against_the_waiting_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    found = last_line(latency, capsys, "--trials", "16", "--jobs", "16", "--latency-ms", "5")
+    assert (found["trials"], found["passed"], found["ideal_s"]) == (16, 16, 0.01)
+    assert isinstance(found["wall_over_ideal"], float)
+    assert found["wall_over_ideal"] >= 1.0
+
+
+def test_trials_through_the_sdk_are_held_against_the_bare_sdk(capsys: pytest.CaptureFixture[str]) -> None:
+    found = last_line(sdk, capsys, "--trials", "8", "--jobs", "2", "--rounds", "1")
+    assert (found["trials"], found["passed"]) == (8, 8)
+    assert isinstance(found["of_bare"], float)
+    assert found["of_bare"] > 0.0

@@ -59,7 +59,7 @@ def test_with_json_annotations_leave_stdout_alone(
     tell_ci(found, None, junit_path=None, github=True, as_json=True)
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("::notice title=evalkit::The model was simulated")
+    assert err.startswith("::notice title=evalkit::Simulated model:")
 
 
 def test_one_of_the_two_files_is_enough(found: Run, step: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,7 @@ def test_json_is_one_object_with_both_sides(folder: Path, capsys: pytest.Capture
     assert run(asked(str(folder), "--cap", "turns=2", "--cap", "tokens=100000", "--json")) == 0
     shown: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert shown["caps"] == {"turns": 2, "tokens": 100000}
-    assert shown["simulated"] is True
+    assert shown["natures"] == ["simulated"]
     free = shown["variants"]["free"]
     assert (free["cut"], free["lost"]) == (4, 4)
     assert set(free["before"]["pass_hat"]) == {"1", "2", "3", "4"}

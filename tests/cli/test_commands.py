@@ -168,7 +168,7 @@ def test_show_variant_draws_the_retries(here: Path, capsys: pytest.CaptureFixtur
     assert evalkit("show", "variant", "config.yaml") == 0
     out = capsys.readouterr().out
     assert "good (baseline)" in out
-    assert "model call   5 tries" in out
+    assert "model call      5 = 5 tries" in out
     assert evalkit("show", "variant", "config.yaml", "--variant", "nobody") == 2
 
 
@@ -184,6 +184,13 @@ def test_validate_and_schema(here: Path, capsys: pytest.CaptureFixture[str]) -> 
         assert evalkit("schema", kind) == 0
         assert json.loads(capsys.readouterr().out)["$schema"].startswith("http://json-schema.org/draft-07")
     assert evalkit("schema", "nonsense") == 2
+
+
+def test_validate_warns_of_retries_that_multiply(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    deep = "  deep: {provider: {kind: simulated}, retries: {tool: 5}, verify: {self_correct: 1}}\n"
+    write(here, SUITE, CONFIG.replace("vary: [/provider]", "vary: [/provider, /retries, /verify]") + deep)
+    assert evalkit("validate", "config.yaml") == 0
+    assert "config.yaml: warning: deep: a tool call may be tried 10 times" in capsys.readouterr().out
 
 
 def test_dry_run_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -378,3 +385,19 @@ def test_results_for_ci_are_written_where_a_ci_looks(
     assert evalkit("gate", "out", "--junit", "again.xml") == 1
     assert (here / "again.xml").exists()
     assert evalkit("gate", "out", "--junit", str(here)) == 2
+
+
+def test_what_detectors_did_is_in_the_summary_and_in_what_is_shown(tmp_path: Path) -> None:
+    watched = "  good: {provider: {kind: simulated}, detectors: [{kind: repeat_calls}]}"
+    write(
+        tmp_path,
+        config=CONFIG.replace("  good: {provider: {kind: simulated}}", watched).replace(
+            "[/provider]", "[/provider, /detectors]"
+        ),
+    )
+    made = run("run", "suite.yaml", "-o", "out", "--no-report", "--progress", "none", folder=tmp_path)
+    assert "detector repeat_calls of good fired in 0 of 8 trials" in " ".join(made.stdout.split())
+    shown = json.loads(run("show", "out", "--json", folder=tmp_path).stdout)
+    assert shown == json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert shown["variants"]["good"]["detectors"]["repeat_calls"]["trials"] == 8
+    assert shown["variants"]["bad"]["detectors"] == {}

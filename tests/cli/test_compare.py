@@ -67,7 +67,7 @@ def test_variants_of_one_name_face_each_other_and_configs_are_told_apart(here: P
     assert [one["difference"] for one in found["comparisons"]] == [0.0] * 4
     assert found["baseline"] == "old"
     assert found["configs"]["differs"] == ["/context/kind", "/context/options", "/context/options/turns"]
-    assert found["runs"]["candidate"] == {"run": "new", "variants": ["good", "bad"], "simulated": True}
+    assert found["runs"]["candidate"] == {"run": "new", "variants": ["good", "bad"], "natures": ["simulated"]}
     assert found["runs"]["tasks"]["compared"] == 2
     assert {tuple(one["n"]) for one in found["comparisons"]} == {(4, 4)}
 

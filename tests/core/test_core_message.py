@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
 
-from evalkit.core.message import Message, Price, Text, ToolCall, ToolResult, Usage, estimate_tokens, size, user
+from evalkit.core.message import Message, Picture, Price, Text, ToolCall, ToolResult, Usage, estimate_tokens, size, user
 
 
 def test_each_bucket_has_its_own_price() -> None:
@@ -28,3 +30,22 @@ def test_sizes_are_estimated_at_four_characters_a_token() -> None:
     message = Message(role="assistant", content=(Text(text="abcd"), call))
     assert size((user("abcd"), message)) == 2 + estimate_tokens("read {'path': 'a'}")
     assert size((Message(role="user", content=(ToolResult(tool_use_id="c", content="x" * 40),)),)) == 10
+
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+"""One pixel."""
+
+
+def test_a_picture_has_the_size_of_its_header_and_the_tokens_that_the_api_counts() -> None:
+    assert (Picture.png(PNG).width, Picture.png(PNG).height) == (1, 1)
+    large = Picture(data="", width=1280, height=800)
+    assert large.tokens == 1366
+    assert size((user("abcd", large),)) == 1367
+
+
+@pytest.mark.parametrize("data", [b"", b"GIF89a", PNG[:20], b"x" + PNG])
+def test_bytes_that_are_no_png_are_no_picture(data: bytes) -> None:
+    with pytest.raises(ValueError, match="no PNG"):
+        Picture.png(data)

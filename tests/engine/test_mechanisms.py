@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from evalkit.core.clock import ManualClock
-from evalkit.core.message import Price, Usage, user
+from evalkit.core.errors import Stopped
+from evalkit.core.message import Message, Picture, Price, Usage, user
 from evalkit.core.plan import Caps, Spec, ToolOutput, ToolStyle, Trial, Verify, WrapUp
-from evalkit.core.protocols import CheckResult, Evidence, Session
-from evalkit.core.record import Acted, Asked, Checked, Delegated, Event, Flagged, Noted, Observed, TrialRecord
+from evalkit.core.protocols import CheckResult, Evidence, History, MemoRequest, Session
+from evalkit.core.record import (
+    Acted,
+    Asked,
+    Checked,
+    Condensed,
+    Delegated,
+    Event,
+    Flagged,
+    Noted,
+    Observed,
+    TrialRecord,
+)
 from evalkit.parts._plain_loop import PlainLoop
 from evalkit.parts.detectors.repeat_calls import RepeatCalls
 from evalkit.parts.detectors.state_hash import StateHash
 from evalkit.parts.guardrails.pattern import Pattern
-from evalkit.parts.providers.scripted import Line, Scripted
+from evalkit.parts.providers.scripted import Line
 
 Play = Callable[..., TrialRecord]
 MakeTrial = Callable[..., Trial]
@@ -40,36 +53,6 @@ def of(kind: type[Event], record: TrialRecord) -> list[Any]:
     return [event for event in record.events if isinstance(event, kind)]
 
 
-@dataclass
-class Kept:
-    """A provider part that keeps the provider of its trial, so that its requests can be read."""
-
-    part: Scripted
-    opened: list[Any] = field(default_factory=list)
-    nature: Any = "simulated"
-
-    def window(self) -> int | None:
-        """As the script says."""
-        return self.part.window()
-
-    def ready(self) -> None:
-        """Always."""
-
-    def price(self) -> Price | None:
-        """As the script says."""
-        return self.part.price()
-
-    def open(self, trial: Trial) -> Any:
-        """Open and keep."""
-        self.opened.append(self.part.open(trial))
-        return self.opened[-1]
-
-    @property
-    def requests(self) -> list[Any]:
-        """What was asked."""
-        return list(self.opened[0].requests)
-
-
 def test_the_wrap_up_note_comes_once_with_so_many_turns_left(play: Play, make_trial: MakeTrial, tool: Any) -> None:
     trial = make_trial(variant={"caps": Caps(turns=4), "wrap_up": WrapUp(turns=2)})
     record = play(*[call()] * 9, tools=[tool], trial=trial)
@@ -84,10 +67,10 @@ def test_the_wrap_up_note_comes_once_with_so_many_turns_left(play: Play, make_tr
     [(Caps(), 1000), (Caps(tokens=700), 580), (Caps(usd=0.01), 280), (Caps(tokens=700, usd=0.01), 280)],
 )
 def test_a_reply_may_be_as_long_as_the_caps_leave(
-    play: Play, make_trial: MakeTrial, tool: Any, caps: Caps, expected: int
+    play: Play, make_trial: MakeTrial, tool: Any, caps: Caps, expected: int, watched: Any
 ) -> None:
     # The first call uses 120 tokens, at 25 dollars a million .003 of the .01: .007 are left, which buy 280 tokens.
-    provider = Kept(Scripted(script=(call(), END), usd_price=Price(input=25.0, output=25.0)))
+    provider = watched(call(), END, usd_price=Price(input=25.0, output=25.0))
     play(tools=[tool], provider=provider, trial=make_trial(variant={"caps": caps, "max_tokens": 1000}))
     first, second = provider.requests
     assert first.max_tokens == min(1000, caps.tokens or 1000, int((caps.usd or 1) / 25 * 1e6))
@@ -113,9 +96,9 @@ class Aside:
 
 
 def test_an_aside_counts_in_all_caps_but_turns_and_is_no_part_of_the_conversation(
-    play: Play, make_trial: MakeTrial
+    play: Play, make_trial: MakeTrial, watched: Any
 ) -> None:
-    provider = Kept(Scripted(script=(Line(text="hm"), END)))
+    provider = watched(Line(text="hm"), END)
     record = play(provider=provider, loop=Aside(), trial=make_trial(variant={"caps": Caps(turns=1)}))
     assert (record.stop.reason, record.tally.turns, record.tally.calls, record.tally.tokens) == ("finished", 1, 2, 240)
     assert [event.purpose for event in of(Asked, record)] == ["muse", "act"]
@@ -138,9 +121,9 @@ class Hands:
 
 
 def test_delegated_work_has_its_own_conversation_and_counts_in_the_parents_caps(
-    play: Play, make_trial: MakeTrial, tool: Any
+    play: Play, make_trial: MakeTrial, tool: Any, watched: Any
 ) -> None:
-    provider = Kept(Scripted(script=(call(), Line(text="here"), END)))
+    provider = watched(call(), Line(text="here"), END)
     record = play(provider=provider, tools=[tool], loop=Hands(), trial=make_trial(variant={"caps": Caps(turns=1)}))
     (delegated,) = of(Delegated, record)
     assert (delegated.agent, delegated.answer, delegated.tally.turns) == ("finder#1", "here", 2)
@@ -170,13 +153,66 @@ def test_a_provider_that_is_gone_under_a_delegate_is_an_error_of_the_trial(play:
     assert (record.stop.reason, record.outcome) == ("error:provider", "error")
 
 
+def test_work_goes_on_nowhere_once_the_provider_is_gone_under_a_delegate(play: Play, watched: Any) -> None:
+    model = watched(Line(fault="permanent"), END)
+    record = play(provider=model, loop=Hands())
+    assert (record.stop.reason, record.outcome) == ("error:provider", "error")
+    assert len(model.requests) == 1
+    assert [event.stop.reason for event in of(Delegated, record)] == ["error:provider"]
+
+
+@dataclass(frozen=True)
+class Deaf:
+    """A loop that gives up, does not listen, gives up otherwise, and asks."""
+
+    def play(self, session: Session) -> None:
+        """Go on against all stops."""
+        for reason in ("gave_up", "tool_error"):
+            with suppress(Stopped):
+                session.stop(reason)
+        session.ask()
+
+
+def test_after_a_stop_nothing_is_asked_and_the_first_one_counts(play: Play, watched: Any) -> None:
+    model = watched(END)
+    record = play(provider=model, loop=Deaf())
+    assert (record.stop.reason, model.requests) == ("gave_up", [])
+
+
+def test_an_answer_that_crosses_a_cap_ends_by_the_cap(play: Play, make_trial: MakeTrial) -> None:
+    record = play(END, trial=make_trial(variant={"caps": Caps(tokens=119)}))
+    assert (record.stop.reason, record.outcome) == ("cap:tokens", "failed")
+    assert play(END, trial=make_trial(variant={"caps": Caps(tokens=120)})).stop.reason == "finished"
+
+
+@dataclass(frozen=True)
+class Wordy:
+    """A policy whose memos are longer than what they stand for."""
+
+    def due(self, history: History) -> MemoRequest | None:
+        """Always want one."""
+        return MemoRequest(messages=(user("sum up"),), upto=1, max_tokens=9)
+
+    def view(self, history: History) -> tuple[Message, ...]:
+        """Show the memos beside all there is."""
+        return (user(" ".join(["request", *(memo.text for memo in history.memos)])), *history.messages[1:])
+
+
+def test_after_two_memos_that_make_nothing_smaller_no_more_are_written(play: Play, tool: Any) -> None:
+    memo = Line(text="long " * 50)
+    script = (memo, call(), memo, call(), call(), END)
+    record = play(*script, tools=[tool], policies=[("wordy", Wordy())])
+    assert [event.purpose for event in of(Asked, record)] == ["condense", "act", "condense", "act", "act", "act"]
+    assert [event.after > event.before for event in of(Condensed, record)] == [True, True]
+
+
 def watching(make_trial: MakeTrial, part: Any, family: str = "detectors") -> dict[str, Any]:
     """Arguments for `play` that put one detector or guardrail to work."""
     return {"trial": make_trial(variant={family: (Spec(kind="it"),)}), family: (part,)}
 
 
-def test_a_detector_warns_once_the_turn_is_whole(play: Play, make_trial: MakeTrial, tool: Any) -> None:
-    provider = Kept(Scripted(script=(*[call()] * 4, END)))
+def test_a_detector_warns_once_the_turn_is_whole(play: Play, make_trial: MakeTrial, tool: Any, watched: Any) -> None:
+    provider = watched(*[call()] * 4, END)
     record = play(provider=provider, tools=[tool], **watching(make_trial, RepeatCalls(same=3, calls=4, kinds=1)))
     (flag,) = of(Flagged, record)
     assert (flag.detector, flag.then, flag.turn) == ("it", "warn", 3)
@@ -244,6 +280,32 @@ def test_a_failed_ladder_goes_back_verbatim_and_is_bounded(play: Play, make_tria
     assert (bounded.stop.reason, bounded.tally.turns, len(of(Noted, bounded))) == ("finished", 3, 2)
 
 
+class Pictured:
+    """A check that fails once, and shows what it saw."""
+
+    def __init__(self) -> None:
+        """Begin."""
+        self.asked = 0
+
+    def judge(self, evidence: Evidence) -> CheckResult:
+        """Fail at first; a pass's picture is of no use to anybody."""
+        self.asked += 1
+        return CheckResult(verdict="fail" if self.asked == 1 else "pass", reason="off", picture=SEEN)
+
+
+SEEN = Picture(data="eA==", width=10, height=20)
+
+
+def test_the_picture_of_what_failed_is_shown_to_the_model(play: Play, make_trial: MakeTrial, watched: Any) -> None:
+    model = watched(END, END)
+    record = play(provider=model, **ladder(make_trial, 3, Pictured()))
+    assert [event.pictures for event in of(Noted, record)] == [(SEEN,)]
+    first, second = model.requests
+    assert SEEN not in first.messages[-1].content
+    assert SEEN in second.messages[-1].content
+    assert record.outcome == "passed"
+
+
 def test_without_verify_the_checks_are_not_asked(play: Play, make_trial: MakeTrial) -> None:
     check = Grumpy(9)
     record = play(END, **ladder(make_trial, 3, check, on=False))
@@ -291,10 +353,12 @@ VERBOSE = {
 }
 
 
-def test_verbosity_is_fixed_by_the_variant_or_left_to_the_model(play: Play, make_trial: MakeTrial, does: Any) -> None:
+def test_verbosity_is_fixed_by_the_variant_or_left_to_the_model(
+    play: Play, make_trial: MakeTrial, does: Any, watched: Any
+) -> None:
     for verbosity, given in [("concise", {"verbosity": "concise"}), ("agent", {})]:
         tool = does(name="t", action=lambda _: "ok", schema=VERBOSE)
-        provider = Kept(Scripted(script=(call(), END)))
+        provider = watched(call(), END)
         style = ToolStyle(verbosity=verbosity)  # type: ignore[arg-type]  # one of the literals
         play(provider=provider, tools=[tool], trial=make_trial(variant={"tools": style}))
         assert tool.given == [given]
@@ -302,8 +366,8 @@ def test_verbosity_is_fixed_by_the_variant_or_left_to_the_model(play: Play, make
         assert ("verbosity" in shown) == (verbosity == "agent")
 
 
-def test_fragments_come_before_the_prompt(play: Play, make_trial: MakeTrial) -> None:
-    provider = Kept(Scripted(script=(END,)))
+def test_fragments_come_before_the_prompt(play: Play, make_trial: MakeTrial, watched: Any) -> None:
+    provider = watched(END)
     play(provider=provider, fragments=("one", "two"), trial=make_trial(variant={"prompt": "three"}))
     assert provider.requests[0].system == "one\n\ntwo\n\nthree"
 

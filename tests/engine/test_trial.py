@@ -389,3 +389,25 @@ def test_usage_is_counted_by_bucket(play: Play) -> None:
     assert record.tally.usage == usage
     assert record.tally.tokens == 15
     assert record.tally.usd is None
+
+
+class JumpingClock(ManualClock):
+    """A clock whose time of day goes back a year with each look, as when somebody sets it; its monotonic time is sound."""
+
+    looks: int = 0
+
+    def time(self) -> float:
+        """An ever earlier day."""
+        self.looks += 1
+        return self.now - 31_536_000.0 * self.looks
+
+
+def test_a_clock_that_is_set_back_moves_stamps_and_nothing_else(play: Play, make_trial: MakeTrial, tool: Any) -> None:
+    trial = make_trial(variant={"caps": Caps(seconds=60.0, turns=5)})
+    clock = JumpingClock(step=0.5)
+    record = play(Line(calls=(("t", {}),)), END, tools=[tool], trial=trial, clock=clock)
+    assert (record.stop.reason, record.outcome) == ("finished", "passed")
+    assert clock.looks > 3
+    assert 0.0 < record.tally.seconds < 60.0
+    assert 0.0 < record.seconds < 60.0
+    assert all(event.seconds >= 0.0 for event in record.events if isinstance(event, Asked | Acted))

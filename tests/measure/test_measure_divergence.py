@@ -133,3 +133,11 @@ def test_like_divergences_stand_together_the_most_frequent_first() -> None:
 def test_the_same_trials_in_another_order_are_told_the_same() -> None:
     records = [passed(GOOD, 1), failed([FIND], 3), failed([READ], 2), passed([READ], 4)]
     assert found(*records) == found(*records[::-1])
+
+
+def test_the_passing_trial_that_goes_along_longest_is_named_the_first_of_several() -> None:
+    records = [passed([CLOSE], 1), passed(GOOD, 3), passed([*GOOD, READ], 2), failed([FIND, READ, CLOSE], 4)]
+    (one,) = found(*records)
+    assert (one.beside, one.common) == (2, 2)
+    (none,) = found(passed(GOOD, 1), failed([CLOSE], 2))
+    assert (none.beside, none.common) == (1, 0)

@@ -45,8 +45,22 @@ def a_variant_summary(start: float = 0.9, n: int = 8, **changes: Any) -> dict[st
         "turns": {"p50": 4.0, "p95": 6.0},
         "tokens": {"p50": 2100.0, "p95": 5200.0},
         "seconds": {"p50": 3.5, "p95": 5.4},
+        "spread": {
+            meter: a_spread(scale) for meter, scale in (("turns", 1), ("tokens", 500), ("seconds", 1), ("usd", 0.002))
+        },
+        "front": True,
     } | changes
     return {"trials": made["passed"] + made["failed"] + made["errors"]} | made
+
+
+def a_spread(scale: float) -> dict[str, Any]:
+    """What passed and failed trials used of a meter; failed ones half as much again."""
+    names = ("p5", "p25", "p50", "p75", "p95")
+    sides = {"passed": (2, 3, 4, 5, 6), "failed": (3, 4.5, 6, 7.5, 9)}
+    return {
+        side: dict(zip(names, (scale * one for one in values), strict=True)) | {"trials": 75}
+        for side, values in sides.items()
+    }
 
 
 def a_summary(variants: Mapping[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
@@ -59,7 +73,7 @@ def a_summary(variants: Mapping[str, Any] | None = None, **changes: Any) -> dict
     return {
         "run": "20260301-support-desk-1a2b3c",
         "suite": "support-desk",
-        "simulated": True,
+        "natures": ["simulated"],
         "completeness": done,
         "variants": dict(shown),
     } | changes

@@ -77,11 +77,27 @@ def hostile_record(text: str, index: int) -> TrialRecord:
     )
 
 
+def an_alarm() -> dict[str, int]:
+    """What a detector did."""
+    return {
+        "trials": 192,
+        "flagged": 9,
+        "passed": 4,
+        "failed": 5,
+        "errors": 0,
+        "stopped": 3,
+        "spoiled": 1,
+        "quiet_failed": 37,
+    }
+
+
 def a_hostile_page() -> str:
     """A page in which every text from outside tries to get out of its place."""
     records = [hostile_record(text, 1) for text in HOSTILE] + [hostile_record(ALL, 2)]
     hats = {"1": an_estimate(0.5), "2": an_estimate(None, why=ALL)}
-    variant = a_variant_summary(pass_hat=hats, stops=dict.fromkeys(HOSTILE, 5), stops_passed={HOSTILE[0]: 2})
+    variant = a_variant_summary(
+        pass_hat=hats, stops=dict.fromkeys(HOSTILE, 5), stops_passed={HOSTILE[0]: 2}, detectors={ALL: an_alarm()}
+    )
     variants = dict.fromkeys(HOSTILE, variant)
     rule = {**a_gate()["rules"][1], "rule": ALL, "variant": ALL, "task": ALL, "sentence": ALL}
     about = an_about(
@@ -94,10 +110,21 @@ def a_hostile_page() -> str:
         versions={ALL: ALL},
         machine={ALL: ALL},
         command=ALL,
-        natures=("live", "simulated", "replayed"),
+        natures=("live", "local", "simulated", "replayed"),
     )
+    moved = {
+        "reason": ALL,
+        "variant": 0.5,
+        "baseline": 0.1,
+        "difference": 0.4,
+        "low": 0.1,
+        "high": 0.7,
+        "p": 0.1,
+        "p_adjusted": 0.2,
+    }
     return a_page(
         records,
+        shifts=[{"variant": text, "sentence": text, "reasons": [moved]} for text in HOSTILE],
         summary=a_summary(variants, run=ALL, suite=ALL),
         tasks=[a_task_row(text, suite=text, **dict.fromkeys(HOSTILE, 3)) for text in HOSTILE],
         comparisons=[a_comparison(variant=text, metric=text, sentence=text) for text in HOSTILE],

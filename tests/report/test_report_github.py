@@ -62,7 +62,7 @@ def test_a_summary_says_what_the_run_says() -> None:
     for piece in (
         "## evalkit: ✗ gate FAIL",
         "plan loses 0.250 of pass^8 against react.",
-        "`support-desk` · 2 variants × 24 tasks × 8 trials · **simulated model: says nothing about a real one**",
+        "`support-desk` · 2 variants × 24 tasks × 8 trials · **Simulated model: the numbers show the method",
         "| `react` | 0.900 | 0.550 | 0.450–0.650 | 10.4% | 0 | 0.0125 | 0.190 |",
         "| `pass^8 >= 0.60` | `react` |  | 0.550 | 0.600 | ✗ fail |",
         "| `plan` | `pass^8` | −0.250 | −0.420 to −0.060 | 0.012 | +1 −7 =16 |",
@@ -73,11 +73,11 @@ def test_a_summary_says_what_the_run_says() -> None:
 
 
 def test_without_gate_and_comparisons_nothing_is_said_of_them() -> None:
-    text = markdown(a_summary(simulated=False), None, [])
+    text = markdown(a_summary(natures=["live"]), None, [])
     assert text.startswith("## evalkit\n")
     assert "### Gate" not in text
     assert "Differences" not in text
-    assert "simulated" not in text
+    assert "imulated" not in text
     assert markdown(a_summary({}), {"verdict": "invalid", "exit_code": 4, "rules": [], "why": "no trial"}, [])
 
 
@@ -147,25 +147,25 @@ def test_a_command_is_one_line_and_holds_no_other(text: str) -> None:
 def test_what_did_not_pass_is_an_annotation() -> None:
     lines = commands(a_summary(), a_gate())
     assert lines[0].startswith("::error title=evalkit gate%3A fail::react: pass^8 is 0.550")
-    assert lines[-1].startswith("::notice title=evalkit::The model was simulated")
+    assert lines[-1].startswith("::notice title=evalkit::Simulated model:")
     assert len(lines) == 2
-    unsure = commands(a_summary(simulated=False), a_gate("inconclusive"))
+    unsure = commands(a_summary(natures=["live"]), a_gate("inconclusive"))
     assert [line.split(" ")[0] for line in unsure] == ["::warning"]
-    assert commands(a_summary(simulated=False), a_gate("pass")) == []
-    assert commands(a_summary(simulated=False), None) == []
+    assert commands(a_summary(natures=["live"]), a_gate("pass")) == []
+    assert commands(a_summary(natures=["live"]), None) == []
 
 
 def test_an_incomplete_run_is_a_warning_and_an_empty_gate_an_error() -> None:
-    summary = a_summary({"v": a_variant_summary(errors=2, missing=1)}, simulated=False)
+    summary = a_summary({"v": a_variant_summary(errors=2, missing=1)}, natures=["live"])
     (line,) = commands(summary, None)
     assert line == "::warning title=evalkit%3A incomplete run::3 trials of 195 planned ones in error or missing"
     empty = {"verdict": "invalid", "exit_code": 4, "rules": [], "why": "no trial is planned"}
-    assert commands(a_summary({}, simulated=False), empty)[0].endswith("::no trial is planned")
+    assert commands(a_summary({}, natures=["live"]), empty)[0].endswith("::no trial is planned")
 
 
 def test_no_more_annotations_are_made_than_are_shown() -> None:
     gate = {"verdict": "fail", "exit_code": 1, "rules": [a_gate()["rules"][1]] * 50}
-    assert len(commands(a_summary(simulated=False), gate)) == ANNOTATIONS
+    assert len(commands(a_summary(natures=["live"]), gate)) == ANNOTATIONS
 
 
 def test_outputs_tell_the_verdict_and_the_deepest_pass_hat_of_the_baseline() -> None:

@@ -88,12 +88,12 @@ def test_a_k_that_a_variant_does_not_reach_is_undefined_and_not_0() -> None:
 
 
 def test_what_is_missing_and_what_is_simulated_is_said() -> None:
-    lacking = a_summary({"react": a_variant_summary(errors=1, missing=3)}, simulated=False)
+    lacking = a_summary({"react": a_variant_summary(errors=1, missing=3)}, natures=["live"])
     assert list(caveats(lacking)) == ["Incomplete: 3 trials missing and 1 trial in error, of 196 planned."]
-    errors = a_summary({"react": a_variant_summary(errors=2)}, simulated=False)
+    errors = a_summary({"react": a_variant_summary(errors=2)}, natures=["live"])
     assert list(caveats(errors)) == ["Incomplete: 2 trials in error, of 194 planned."]
     assert [text.split(":")[0] for text in caveats(a_summary())] == ["Simulated model"]
-    assert not list(caveats(a_summary(simulated=False)))
+    assert not list(caveats(a_summary(natures=["live"])))
 
 
 def test_what_an_undefined_value_can_still_turn_out_to_be_is_said() -> None:

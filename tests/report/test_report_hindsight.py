@@ -116,7 +116,7 @@ def test_the_sections_are_whole_html_and_their_links_lead_somewhere(records: lis
     assert len(ids) == len(set(ids))
     for link in found.of("a"):
         target = (link["href"] or "").removeprefix("#")
-        assert target in ids or re.fullmatch(r"trials/\d+/\d+|trial/\d+", target)
+        assert target in ids or re.fullmatch(r"trials/\d+/\d+|(trial|pair)/\d+", target)
     assert all(header.get("scope") in ("col", "row") for header in found.of("th"))
     assert "None" not in html.replace("application", "")
     for text in (
@@ -219,7 +219,8 @@ def test_the_gallery_holds_the_figures_of_the_page_with_their_legends(records: l
             yield record
 
     names = [sketch.name for sketch in gallery(summarise(table, about), table, about, whole())]
-    assert names[:4] == ["decay", "stops", "cap-turns", "cap-tokens"]
+    assert names[:3] == ["decay", "stops", "tradeoff"]
+    assert {"spread-turns", "cap-turns", "cap-tokens"} <= set(names)
     assert len(read) == len(records)
     nothing = a_table([])
     assert list(gallery(summarise(nothing, about), nothing, about, [])) == []

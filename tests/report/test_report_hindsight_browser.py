@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,10 +33,15 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """An ordinary page, and one of four thousand trials."""
+    """An ordinary page, one of four thousand trials, and one of several variants with long names."""
     folder = tmp_path_factory.mktemp("pages")
     paths = {}
-    for name, records in (("ordinary", list(a_run(6, VARIANTS))), ("large", list(a_run(250, VARIANTS[:2])))):
+    runs = {
+        "ordinary": list(a_run(6, VARIANTS)),
+        "large": list(a_run(250, VARIANTS[:2])),
+        "several": list(a_run(2, ("react", "react-window", "react-tight-caps", "react-generic-errors"))),
+    }
+    for name, records in runs.items():
         table: Table = a_table(records, baseline="react")
         paths[name] = folder / f"{name}.html"
         paths[name].write_text(a_whole_page(records, table=table), encoding="utf-8")
@@ -116,3 +122,76 @@ def test_four_thousand_trials_stay_light(visit: Any, files: dict[str, Path]) -> 
     shown = visit("large")
     assert files["large"].stat().st_size <= 10_000_000
     assert shown.evaluate("document.querySelectorAll('*').length") <= 5_000
+
+
+def test_no_table_beside_a_figure_is_cut_on_an_ordinary_screen(visit: Any) -> None:
+    shown = visit("several")
+    while shown.locator("details:not([open])").count():
+        shown.locator("details:not([open]) > summary").first.click()
+    cut = "[...document.querySelectorAll('.pair .scroll')].filter((box) => box.scrollWidth > box.clientWidth + 1).map((box) => box.ariaLabel)"
+    assert shown.evaluate(cut) == []
+
+
+def test_cost_and_use_are_seen_without_a_script_and_told_without_colour(visit: Any) -> None:
+    shown = visit("ordinary", java_script_enabled=False)
+    assert shown.locator("svg.figure-tradeoff").is_visible()
+    assert shown.locator("table.cost tbody tr").count() == len(VARIANTS)
+    assert "◎ yes" in shown.locator("table.cost").inner_text()
+    assert shown.locator("svg.figure-spread-turns").is_visible()
+    text = shown.locator("table.spread").first.inner_text()
+    assert "✓ passed" in text
+    assert "✗ failed" in text
+
+
+def test_a_failing_trial_is_held_beside_a_passing_one_and_told_where_they_part(visit: Any) -> None:
+    shown = visit("ordinary")
+    link = shown.locator("table.beginnings a[href^='#pair/']").first
+    link.focus()
+    shown.keyboard.press("Enter")
+    shown.wait_for_selector("#pair .parting")
+    assert shown.evaluate("document.activeElement.id") == "pair"
+    heads = shown.locator("#pair .head h3").all_inner_texts()
+    assert len(heads) == 2
+    assert heads[0].rsplit(" · ", 1)[0] == heads[1].rsplit(" · ", 1)[0], "one task under one variant"
+    assert (
+        shown.locator("#pair .heads .story.failed").count() == shown.locator("#pair .heads .story.passed").count() == 1
+    )
+    assert re.search(r"part at the first tool call|the same \d+ tool call", shown.locator("#pair-lede").inner_text())
+    assert "turns 6 of 6" in shown.locator("#pair").inner_text() or shown.locator("#pair meter").count() >= 4
+    shown.keyboard.press("Escape")
+    assert not shown.locator("#pair").is_visible()
+    assert shown.evaluate("document.activeElement.className") == "read"
+
+
+def test_a_trace_leads_to_its_pair_whose_halves_hold_all_of_both(visit: Any) -> None:
+    shown = visit("ordinary")
+    shown.locator("table.beginnings a[href^='#trial/']").first.click()
+    shown.wait_for_selector(".story.failed")
+    steps = shown.locator(".story.failed .step").count()
+    shown.locator(".story.failed a[href^='#pair/']").click()
+    shown.wait_for_selector("#pair .parting")
+    assert shown.locator("#pair .side:nth-child(1) .step").count() == steps
+    shared = shown.locator("#pair details .side")
+    if shared.count():
+        calls = [side.locator(".step.call").all_inner_texts() for side in shared.all()]
+        assert calls[0] == calls[1]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_pair_fits_a_small_screen_and_stands_out(visit: Any, scheme: str) -> None:
+    shown = visit("ordinary", viewport={"width": 360, "height": 740}, color_scheme=scheme)
+    shown.locator("table.beginnings a[href^='#pair/']").first.click()
+    shown.wait_for_selector("#pair .parting")
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 360
+    assert shown.evaluate(CONTRAST) == []
+
+
+def test_tries_of_a_call_are_folded(visit: Any) -> None:
+    shown = visit("ordinary")
+    for button in shown.locator("button.read").all()[:12]:
+        button.click()
+    retry = shown.locator(".step.retry").first
+    retry.wait_for()
+    assert not retry.locator("pre").is_visible()
+    retry.locator("summary").click()
+    assert "rate limited" in retry.locator("pre").inner_text()

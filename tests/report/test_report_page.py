@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 from report_json import a_comparison, a_gate, a_summary, a_task_row, a_variant_summary, an_about, an_estimate
-from report_pages import VARIANTS, a_hostile_page, a_page, keeper
+from report_pages import VARIANTS, a_hostile_page, a_page, an_alarm, keeper
 from report_records import a_run, bare
 
 from evalkit.core.record import TrialRecord
 from evalkit.report.page import write_page
+from evalkit.report.terminal import headline
 
 VOID = {"meta", "link", "input", "img", "br"}
 
@@ -203,7 +204,7 @@ def test_a_small_budget_leaves_traces_out_says_so_and_draws_no_more_than_fit() -
 
 def test_a_run_without_anything_is_still_a_page() -> None:
     html = a_page(
-        [], summary=a_summary({}, simulated=False), tasks=[], comparisons=[], gate=None, about=an_about(natures=())
+        [], summary=a_summary({}, natures=["live"]), tasks=[], comparisons=[], gate=None, about=an_about(natures=())
     )
     outline(html)
     assert "No trial has been measured." in html
@@ -273,5 +274,39 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_a_lone_nature_has_its_badge() -> None:
-    for nature, text in (("live", "● Live model"), ("replayed", "↻ Replayed trials")):
+    for nature, text in (("live", "● Live model"), ("local", "◍ Local model"), ("replayed", "↻ Replayed trials")):
         assert text in a_page(about=an_about(*VARIANTS, natures=(nature,)))
+
+
+def test_shifts_of_stops_stand_below_them_the_clearest_first_and_are_cut() -> None:
+    reasons = [
+        {
+            "reason": f"cap:{place}",
+            "variant": 0.5,
+            "baseline": 0.1,
+            "difference": 0.4,
+            "low": 0.1,
+            "high": 0.7,
+            "p": 0.1,
+            "p_adjusted": 1 - place / 100,
+        }
+        for place in range(30)
+    ]
+    html = a_page(shifts=[{"variant": "plan", "sentence": "plan ends otherwise.", "reasons": reasons}])
+    section = html[html.index('id="stops"') : html.index('id="cost"')]
+    assert "<li>plan ends otherwise.</li>" in section
+    assert "cap:29" in section
+    assert "cap:5<" not in section
+    assert "10 more shifts are not listed" in section
+    assert "Against the baseline" not in a_page()
+
+
+def test_detectors_are_told_with_their_false_alarms_and_only_where_there_are_some() -> None:
+    summary = a_summary({"react": a_variant_summary(detectors={"repeat_calls": an_alarm()})})
+    html = a_page(summary=summary)
+    table = html[html.index('class="detectors"') :]
+    table = table[: table.index("</table>")]
+    assert re.findall(r'class="n">(\d+)', table) == ["9", "4", "5", "0", "3", "1", "37"]
+    assert "of 192" in table
+    assert 'class="detectors"' not in a_page()
+    assert "fired in 9 of 192 trials: passed 4, failed 5 (graders content 1)" in " ".join(headline(summary, 80).split())

@@ -10,6 +10,7 @@ import pytest
 from report_records import a_key, a_record, a_run
 
 from evalkit.core.message import Message, Reply, Text, ToolCall, ToolResult, Usage
+from evalkit.core.plan import Caps
 from evalkit.core.record import (
     Acted,
     Asked,
@@ -26,6 +27,7 @@ from evalkit.core.record import (
 )
 from evalkit.report.steps import Step, arguments
 from evalkit.report.story import STEPS, ending, story
+from evalkit.report.trace import trace_text
 
 
 def told(*events: Event, **changes: Any) -> list[Step]:
@@ -226,3 +228,25 @@ def test_every_event_of_a_run_is_told() -> None:
         texts = sum(isinstance(event, Asked) for event in record.events)
         assert sum(step["kind"] == "model" for step in steps) == texts
         assert [step["kind"] for step in steps].count("stop") == 1
+
+
+def test_gauges_tell_how_much_of_each_cap_was_used() -> None:
+    record = a_record(a_key(), 1.0)
+    caps = Caps(turns=record.tally.turns * 2, usd=0.000001, tokens=None)
+    turns, usd = story(record, caps=caps)["head"]["gauges"]
+    assert turns == {"meter": "turns", "used": f"{record.tally.turns} of {2 * record.tally.turns}", "share": 0.5}
+    assert usd["share"] == 9.99, "what is past all measure is not written out"
+    unknown = replace(record, tally=replace(record.tally, usd=None))
+    assert [one["meter"] for one in story(unknown, caps=caps)["head"]["gauges"]] == ["turns"]
+    assert story(record)["head"]["gauges"] == []
+    assert "caps: turns" in trace_text(record, caps=caps)
+    assert "caps:" not in trace_text(record)
+
+
+def test_a_trials_own_tool_calls_are_counted_and_no_others() -> None:
+    record = a_record(a_key(), 1.0)
+    acted = [event for event in record.events if isinstance(event, Acted)]
+    told = [step["act"] for step in story(record)["steps"] if step["kind"] == "call"]
+    assert told == list(range(1, len(acted) + 1))
+    delegated = tuple(replace(event, agent="helper") if isinstance(event, Acted) else event for event in record.events)
+    assert {step["act"] for step in story(replace(record, events=delegated))["steps"]} == {0}

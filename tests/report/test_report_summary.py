@@ -11,8 +11,9 @@ from report_json import an_about
 from report_pages import a_page
 from report_records import a_key, a_record, a_run, a_table, bare
 
-from evalkit.core.plan import Gate
-from evalkit.core.record import TrialRecord
+from evalkit.core.plan import Gate, Spec
+from evalkit.core.record import Flagged, TrialRecord
+from evalkit.measure.alarms import Alarms
 from evalkit.measure.compare import compare
 from evalkit.measure.gate import judge
 from evalkit.measure.rule import Rule
@@ -41,7 +42,7 @@ def summary_of(records: list[TrialRecord], planned: int = 8, **facts: Any) -> di
 
 def test_the_summary_has_the_keys_that_are_promised() -> None:
     found = summary_of(list(a_run(3, VARIANTS)))
-    assert set(found) == {"run", "suite", "simulated", "completeness", "early", "variants", "highest"}
+    assert set(found) == {"run", "suite", "natures", "sandbox", "completeness", "early", "variants", "highest"}
     assert found["completeness"] == {"planned": 48, "measured": 48, "errors": 0, "missing": 0, "skipped": 0}
     assert set(found["variants"]) == set(VARIANTS)
     react = found["variants"]["react"]
@@ -119,9 +120,9 @@ def test_stops_count_all_trials_and_those_whose_graders_said_pass() -> None:
 
 def test_only_a_simulated_run_is_called_simulated() -> None:
     records = trials("a", "passed")
-    assert summary_of(records, 1)["simulated"] is True
-    assert summary_of(records, 1, natures=("live",))["simulated"] is False
-    assert summary_of(records, 1, natures=("live", "simulated"))["simulated"] is True
+    assert summary_of(records, 1)["natures"] == ["simulated"]
+    assert summary_of(records, 1, natures=("live",))["natures"] == ["live"]
+    assert summary_of(records, 1, natures=("live", "simulated"))["natures"] == ["live", "simulated"]
 
 
 def test_a_run_without_trials_has_a_summary() -> None:
@@ -183,6 +184,25 @@ def test_shifted_stops_are_told_and_shown_and_undefined_ones_with_their_reason()
     assert one["variation"] is None
     assert "in error" in one["why"]
     json.dumps(one, allow_nan=False)
+
+
+def test_detectors_are_told_where_traces_were_read_those_too_that_never_fired() -> None:
+    records = list(a_run(2, VARIANTS))
+    about = an_about(*VARIANTS)
+    watched = replace(about.variants[0], detectors=(Spec(kind="repeat_calls"), Spec(kind="ngrams")))
+    about = replace(about, variants=(watched, about.variants[1]))
+    alarms = Alarms()
+    flag = Flagged(turn=1, detector="ngrams", pattern="x", then="warn", at=0.0)
+    for record in records:
+        fired = record.key.variant == "react" and record.outcome == "passed"
+        alarms.add(replace(record, events=(*record.events, flag)) if fired else record)
+    found = summarise(a_table(records), about, alarms)["variants"]
+    passed = sum(one.outcome == "passed" for one in records if one.key.variant == "react")
+    assert list(found["react"]["detectors"]) == ["repeat_calls", "ngrams"]
+    assert found["react"]["detectors"]["ngrams"]["passed"] == found["react"]["detectors"]["ngrams"]["flagged"] == passed
+    assert found["react"]["detectors"]["repeat_calls"]["flagged"] == 0
+    assert found["plan"]["detectors"] == {}
+    assert "detectors" not in summarise(a_table(records), about)["variants"]["react"]
 
 
 def test_a_gate_is_told_with_each_rule() -> None:

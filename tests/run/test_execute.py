@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import pytest
 
-from evalkit.core.errors import ConfigurationError, StoreError
+from evalkit.core.errors import ConfigurationError, StoreError, WorkerDied
 from evalkit.core.plan import Spec, Suite, Task, Trial, Variant
 from evalkit.core.record import Outcome, Stop, Tally, TrialRecord
 from evalkit.run.backends import Serial, backend
@@ -203,3 +204,39 @@ def test_what_is_to_be_skipped_is_not_started_but_a_trial_that_broke_is_played_a
     ended = execution(play, shelf, skip=lambda trial: len(played) > 0 and trial.attempt == 1).run(trials(1, 3))
     assert ended.reason == "complete"
     assert played == [(1, 1), (1, 2)]
+
+
+@dataclass
+class Mortal:
+    """A backend that plays two at a time and loses both where one of them is deadly."""
+
+    deadly: str
+
+    def map(self, play: Callable[[Trial], TrialRecord], trials: Iterable[Trial]) -> Iterator[TrialRecord]:
+        """Play in pairs."""
+        waiting = iter(trials)
+        while pair := list(islice(waiting, 2)):
+            if any(trial.key.task == self.deadly for trial in pair):
+                raise WorkerDied("a worker was ended")
+            yield from map(play, pair)
+
+
+def test_only_the_trial_that_kills_its_worker_is_charged_with_it_and_tried_again() -> None:
+    shelf, plan = Shelf(), trials(tasks=4, n=1)
+    ended = execution(record_of, shelf, backend=Mortal(deadly="t2"), attempts=2).run(iter(plan))
+    assert ended.reason == "complete"
+    stops = sorted((record.key.task, record.stop.reason, record.attempt) for record in shelf.kept)
+    lost_twice = [("t2", "error:worker", 1), ("t2", "error:worker", 2)]
+    assert stops == sorted([*lost_twice, *((f"t{one}", "finished", 1) for one in (0, 1, 3))])
+    assert {record.tally.usd for record in shelf.kept if record.outcome == "error"} == {None}
+    assert [record.error for record in shelf.kept if record.outcome == "error"] == ["a worker was ended"] * 2
+
+
+def test_a_brake_holds_also_after_a_worker_died() -> None:
+    """What was under way is then simply not done."""
+    shelf, brake = Shelf(), Brake()
+    brake.pull("interrupted", "SIGINT")
+    run = execution(record_of, shelf, backend=Mortal(deadly="t0"), brake=brake)
+    run.in_flight = {trial.key: trial for trial in trials(tasks=1, n=1)}
+    assert run.run(trials(tasks=1, n=1)).reason == "interrupted"
+    assert shelf.kept == []

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalkit.core.errors import ContextOverflow, ProviderError
-from evalkit.core.message import Message, Reply, Request, Text, ToolCall, ToolResult, ToolSpec, Usage, user
-from evalkit.serve.wire import BadRequest, body_of, dump, error_of, events_of, parse
+from evalkit.core.message import Message, Picture, Reply, Request, Text, ToolCall, ToolResult, ToolSpec, Usage, user
+from evalkit.parts.providers._messages_api import message_params
+from evalkit.serve.fields import BadRequest
+from evalkit.serve.wire import body_of, dump, error_of, events_of, parse
 
 PLAIN: dict[str, Any] = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": "hi"}]}
 
@@ -51,6 +53,15 @@ def test_blocks_without_words_in_core_stay_verbatim() -> None:
     assert request.messages[1].content == (Text(text="so"),)
     assert request.messages[1].verbatim == tuple(blocks)
     assert request.messages[2].verbatim == tuple(image)
+
+
+def test_a_picture_arrives_as_it_was_sent() -> None:
+    sent = user("see", Picture.png(b"\x89PNG\r\n\x1a\n" + bytes(4) + b"IHDR" + b"\0\0\1\0\0\0\0\2" + bytes(9)))
+    (message,) = parse(body(messages=message_params([sent]))).request.messages
+    assert message == sent
+    assert message.content[1] == Picture(
+        data=message_params([sent])[0]["content"][1]["source"]["data"], width=256, height=2
+    )
 
 
 @pytest.mark.parametrize("number", [b"NaN", b"Infinity", b"-Infinity"])

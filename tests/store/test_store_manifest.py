@@ -240,3 +240,11 @@ def test_a_source_is_the_same_however_it_is_written() -> None:
         fingerprint((Suite(name="s", tasks=(), source=path),), (), 0) for path in (relative, absolute, f"./{relative}")
     }
     assert len(marks) == 1
+
+
+def test_a_variant_that_nobody_edited_keeps_the_lesser_nature_of_its_earlier_records() -> None:
+    simulated = replace(WHOLE, natures={"v1": "simulated"})
+    assert union(simulated, replace(WHOLE, natures={"v1": "live"})).natures == {"v1": "simulated"}
+    edited = replace(VARIANTS[0], max_tokens=77)
+    anew = a_manifest(BOTH, (edited, *VARIANTS[1:]), natures={"v1": "live"})
+    assert union(simulated, anew, variants=(edited, *VARIANTS[1:])).natures["v1"] == "live"

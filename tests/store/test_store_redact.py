@@ -164,3 +164,33 @@ def test_hostile_text_is_got_through(text: str) -> None:
 
 def test_a_value_that_is_no_utf8_is_taken_too() -> None:
     assert Redactor.of({"A_KEY": "abc\udcffdefgh"}).clean("x abc\udcffdefgh") == f"x {MARK}"
+
+
+LONG = "kqz7-Vw3X/9+tJm2_Rb5Yd8" + "Hn4Lp6Gs1Fc0"  # no known shape
+
+
+@pytest.mark.parametrize("at", [1, 7, 8, 15, 20, len(LONG) - 1])
+@pytest.mark.parametrize("gap", ["\n", "\r\n    ", " ", "\\n"])
+def test_a_value_that_was_broken_over_two_lines_is_found(at: int, gap: str) -> None:
+    redactor = Redactor.of({"SOME_KEY": LONG})
+    for found in kept(f"it is {LONG[:at]}{gap}{LONG[at:]}.", redactor):
+        assert found.startswith(f"it is {MARK}")
+    wrapped = base64.encodebytes(b"x" * 20 + LONG.encode() + b"y" * 40).decode()
+    for found in kept(wrapped, redactor):
+        assert MARK in found
+
+
+def test_more_variables_than_those_whose_names_tell_are_secret() -> None:
+    environ = {
+        "MINE": "hunter2hunter2",
+        "ANTHROPIC_CUSTOM_HEADERS": "x-plain: nothing-special\nx-api-key:  header-secret-1 ",
+        "DATABASE_URL": "postgres://someone:pass-in-url@host/db",
+    }
+    redactor = Redactor.of(environ, (), ["MINE"])
+    text = "hunter2hunter2 header-secret-1 pass-in-url nothing-special someone host"
+    assert redactor.clean(text) == f"{MARK} {MARK} {MARK} nothing-special someone host"
+
+
+@pytest.mark.parametrize("text", [LONG[:-1] * 5_000, " \n" * 100_000, (LONG[0] + " " * 8) * 20_000, "\\n" * 200_000])
+def test_text_that_is_almost_a_broken_value_costs_no_more_than_its_length(text: str) -> None:
+    assert Redactor.of({"SOME_KEY": LONG}).clean(text)

@@ -11,7 +11,9 @@ import json
 import re
 from dataclasses import dataclass
 
-from evalkit.core.message import JSON
+from evalkit.core.errors import GraderBroke, ProviderError
+from evalkit.core.message import JSON, Message
+from evalkit.core.protocols import Evidence
 from evalkit.core.record import Verdict
 from evalkit.parts.checks._subject import shown
 
@@ -59,6 +61,17 @@ def question(*, request: str, work: str, name: str, rubric: str) -> str:
         work=_between(mark, name.upper(), work),
         rubric=_plain(rubric).strip(),
     )
+
+
+def ask(evidence: Evidence, question: Message, max_tokens: int) -> Vote:
+    """Ask the variant's model once; raises `GraderBroke` where it cannot be asked."""
+    try:
+        reply = evidence.consult((question,), max_tokens)
+    except ProviderError as error:
+        raise GraderBroke(f"the model that judges cannot be asked: {error}") from error
+    if reply.stop_reason != "end_turn":
+        return Vote(verdict="unknown", reason=f"the model's reply ended with {reply.stop_reason}, not by itself")
+    return read(reply.text)
 
 
 def read(text: str) -> Vote:

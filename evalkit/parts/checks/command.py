@@ -13,9 +13,11 @@ from annotated_types import Ge, Gt, Le
 
 from evalkit.core.errors import GraderBroke
 from evalkit.core.protocols import CheckResult, Evidence
+from evalkit.core.sandbox import Sandbox
 from evalkit.parts._duration import Duration
 from evalkit.parts._match import PatternError, compiled_pattern, search
-from evalkit.parts._process import Finished, Limits, end_all, run, surroundings
+from evalkit.parts._process import Finished, Limits, surroundings
+from evalkit.parts._sandbox import open_cell
 from evalkit.parts.checks._junit import missing
 from evalkit.parts.checks._restore import CONFIGURATIONS, restore, unsteer
 
@@ -60,6 +62,11 @@ class Command:
             if "::" not in test:
                 raise ValueError(f"expect_tests: {test!r} names no test: write tests/test_a.py::test_b")
 
+    @property
+    def starts_processes(self) -> bool:
+        """True: the command runs what the agent wrote."""
+        return True
+
     def judge(self, evidence: Evidence) -> CheckResult:
         """Restore, run, and look at what came of it."""
         folder = evidence.copy().resolve()
@@ -71,22 +78,21 @@ class Command:
             extra = {"PYTHONDONTWRITEBYTECODE": "1"}
             if self.expect_tests:
                 extra["PYTEST_ADDOPTS"] = _options(folder, private, restored)
-            finished = self._run(folder, private, extra)
+            finished = self._run(folder, private, extra, evidence.sandbox)
             lacking = missing(private / "junit.xml", self.expect_tests) if self.expect_tests else ""
         return self._decide(finished, lacking)
 
-    def _run(self, folder: Path, private: Path, extra: dict[str, str]) -> Finished:
+    def _run(self, folder: Path, private: Path, extra: dict[str, str], sandbox: Sandbox) -> Finished:
         """Run the command, and end all that it started."""
         home = private / "home"
         home.mkdir()
         variables = surroundings(home, home, extra)
         limits = Limits(seconds=self.timeout, memory=self.memory_mb * 1_000_000)
-        try:
-            return run(("/bin/sh", "-c", self.run), folder=folder, variables=variables, limits=limits)
-        except OSError as error:
-            raise GraderBroke(f"{self.run}: cannot be started: {error}") from error
-        finally:
-            end_all(home, folder)
+        with open_cell(sandbox, folders=(folder, private), temporary=home) as cell:
+            try:
+                return cell.run(("/bin/sh", "-c", self.run), folder=folder, variables=variables, limits=limits)
+            except OSError as error:
+                raise GraderBroke(f"{self.run}: cannot be started: {error}") from error
 
     def _decide(self, finished: Finished, lacking: str) -> CheckResult:
         """Say what came of it; the end of the output goes with it."""
@@ -108,7 +114,8 @@ class Command:
             return f"wrote more than {len(finished.output):,} bytes and was ended"
         if finished.code != self.expect_exit:
             status = f"exit status {finished.code}" if finished.code >= 0 else f"signal {-finished.code}"
-            return f"expected exit status {self.expect_exit}, found {status}"
+            why = ", because it started too many processes" if finished.ended == "processes" else ""
+            return f"expected exit status {self.expect_exit}, found {status}{why}"
         if lacking:
             return f"expected {len(self.expect_tests)} tests to pass, found {lacking}"
         if self.expect_output is not None and not self._matches(finished.text):

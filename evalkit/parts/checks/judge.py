@@ -8,11 +8,10 @@ from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Le
 
-from evalkit.core.errors import GraderBroke, ProviderError
 from evalkit.core.message import user
 from evalkit.core.protocols import CheckResult, Evidence
 from evalkit.core.record import Verdict
-from evalkit.parts.checks._brief import Vote, question, read
+from evalkit.parts.checks._brief import Vote, ask, question
 from evalkit.parts.checks._subject import subject
 
 
@@ -51,21 +50,11 @@ class Judge:
         asked = question(request=evidence.task.prompt, work=work, name=name, rubric=self.rubric)
         cast: list[Vote] = []
         while len(cast) < self.votes:
-            cast.append(self._ask(evidence, asked))
+            cast.append(ask(evidence, user(asked), self.max_tokens))
             verdict, count = Counter(vote.verdict for vote in cast).most_common(1)[0]
             if count * 2 > self.votes:
                 return _said(cast, verdict)
         return _said(cast, "unknown")
-
-    def _ask(self, evidence: Evidence, asked: str) -> Vote:
-        """Ask once; a model that cannot be asked breaks the check."""
-        try:
-            reply = evidence.consult((user(asked),), self.max_tokens)
-        except ProviderError as error:
-            raise GraderBroke(f"the model that judges cannot be asked: {error}") from error
-        if reply.stop_reason != "end_turn":
-            return Vote(verdict="unknown", reason=f"the model's reply ended with {reply.stop_reason}, not by itself")
-        return read(reply.text)
 
 
 def _said(cast: list[Vote], verdict: Verdict) -> CheckResult:

@@ -1,7 +1,7 @@
 """A folder of files, fresh for each trial, with tools to read and change them and to run commands in them.
 
 Invariant: the agent's file tools never leave the folder, commands see none of the runner's variables, and nothing that a command
-started runs on after `close`. What a command may otherwise reach is a matter of the machine: this is no sandbox.
+started runs on after `close`. What a command may otherwise reach is a matter of the trial's sandbox, in which all of them run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from evalkit.core.message import JSON, ToolCall, ToolSpec
 from evalkit.core.protocols import Ground
 from evalkit.parts._duration import Duration
 from evalkit.parts._match import PatternError, search
-from evalkit.parts._process import Finished, Limits, end_all, run, surroundings
+from evalkit.parts._process import Finished, Limits, surroundings
+from evalkit.parts._sandbox import Cell, open_cell
 from evalkit.parts._template import lay
 from evalkit.parts._tree import copy, digests
 from evalkit.parts.environments._file_tools import (
@@ -71,6 +72,11 @@ class Workspace:
         if isinstance(self.commands, tuple) and any("/" in one or not one for one in self.commands):
             raise ValueError("commands lists programs by name, without a path: such as [python, make]")
 
+    @property
+    def starts_processes(self) -> bool:
+        """True where the agent may run commands."""
+        return bool(self.commands) and "run_command" in self.tools
+
     def open(self, ground: Ground) -> WorkspaceWorld:
         """Lay the files out anew."""
         home = ground.folder().resolve()
@@ -80,12 +86,13 @@ class Workspace:
 
 @dataclass(slots=True)
 class WorkspaceWorld:
-    """The workspace of one trial; `scratch` is its temporary folder, made when the first process needs it."""
+    """The workspace of one trial; `scratch` is its temporary folder, `cell` where its commands run: both made for the first."""
 
     part: Workspace
     home: Path
     ground: Ground
     scratch: Path | None = None
+    cell: Cell | None = None
     known: dict[tuple[int, ...], str] = field(default_factory=dict)
 
     def tools(self) -> tuple[ToolSpec, ...]:
@@ -127,8 +134,8 @@ class WorkspaceWorld:
 
     def close(self) -> None:
         """End all that still runs; raises `LeftRunning` where that cannot be done."""
-        if self.scratch is not None:
-            end_all(self.home, self.scratch)
+        if self.cell is not None:
+            self.cell.close()
 
     def export(self, into: Path) -> None:
         """Copy the files; nothing is copied where the agent removed the folder itself."""
@@ -163,6 +170,10 @@ class WorkspaceWorld:
                 f"the command was ended because it wrote more than {len(done.output):,} bytes; let it write to a file, or"
                 f" less. Output so far:\n{output}"
             )
+        if done.ended == "processes":
+            raise ToolFailed(
+                f"the command was ended because it started too many processes; let it start fewer. Output so far:\n{output}"
+            )
         status = f"exit status {done.code}" if done.code >= 0 else f"ended by signal {-done.code}"
         return f"{status}\n{output}" if output else f"{status}, no output"
 
@@ -186,8 +197,11 @@ class WorkspaceWorld:
         """Run a program in the workspace."""
         try:
             self.scratch = self.scratch or self.ground.folder().resolve()
+            self.cell = self.cell or open_cell(
+                self.ground.sandbox, folders=(self.home,), temporary=self.scratch, linger=True
+            )
             variables = surroundings(self.home, self.scratch, {"PYTHONDONTWRITEBYTECODE": "1"})
-            return run(words, folder=self.home, variables=variables, limits=limits, linger=True)
+            return self.cell.run(words, folder=self.home, variables=variables, limits=limits)
         except (FileNotFoundError, NotADirectoryError):
             raise ToolFailed("the workspace's own folder is gone, so nothing can be run in it") from None
         except OSError as error:

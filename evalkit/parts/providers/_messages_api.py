@@ -10,11 +10,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from evalkit.core.message import JSON, Block, Message, Reply, StopReason, Text, ToolCall, ToolSpec, Usage
+from evalkit.core.message import (
+    JSON,
+    Block,
+    Message,
+    Nature,
+    Picture,
+    Reply,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolSpec,
+    Usage,
+)
 
 NOT_AN_OBJECT = "not_an_object"
 """Where a model gave something else than an object as a tool's arguments, they are kept under this one name."""
 
+NATURE_HEADER = "x-evalkit-nature"
+"""Servers that stand for the API (`evalkit serve-sim`) say in this header of each answer where it comes from."""
+
+_NATURES: dict[str, Nature] = {nature: nature for nature in get_args(Nature)}
 _STOP_REASONS: dict[str, StopReason] = {reason: reason for reason in get_args(StopReason)}
 _LARGEST_COUNT = 2**53
 
@@ -25,6 +41,11 @@ class NoMessage(Exception):
 
 class UnknownStop(Exception):
     """A message whose stop reason is none of those that the core knows; the text is the reason."""
+
+
+def said_nature(headers: Mapping[str, str]) -> Nature | None:
+    """What an answer says of its own origin; None where it says nothing, as a real API does, or nothing that is known."""
+    return _NATURES.get(headers.get(NATURE_HEADER, ""))
 
 
 def message_params(messages: Sequence[Message]) -> list[dict[str, JSON]]:
@@ -98,6 +119,8 @@ def _block(block: Block) -> dict[str, JSON]:
         return {"type": "text", "text": block.text}
     if isinstance(block, ToolCall):
         return {"type": "tool_use", "id": block.id, "name": block.name, "input": dict(block.input)}
+    if isinstance(block, Picture):
+        return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": block.data}}
     if not block.is_error:
         return {"type": "tool_result", "tool_use_id": block.tool_use_id, "content": block.content}
     text = block.content or "(no output)"

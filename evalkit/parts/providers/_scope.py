@@ -71,7 +71,7 @@ def cut(solution: Solution, number: int, parts: int) -> range:
 def items(solution: Solution) -> dict[str, range]:
     """The steps of each item: from the step that names it to before the next that names one."""
     starts = [at for at, step in enumerate(solution.steps) if step.item]
-    ends = [*starts[1:], len(solution.steps)]
+    ends = [*starts, len(solution.steps)][1:]
     return {solution.steps[at].item: range(at, end) for at, end in zip(starts, ends, strict=True)}
 
 

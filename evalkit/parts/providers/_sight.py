@@ -214,5 +214,5 @@ def _texts(messages: Sequence[Message]) -> Iterator[str]:
                 yield block.text
             elif isinstance(block, ToolResult):
                 yield block.content
-            else:
+            elif isinstance(block, ToolCall):
                 yield from map(str, block.input.values())

@@ -14,12 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any
 
 from evalkit.core.errors import ProviderError
-from evalkit.core.message import JSON, Price, Reply, Request, ToolSpec
+from evalkit.core.message import JSON, Nature, Price, Reply, Request, ToolSpec
 from evalkit.core.plan import Trial
-from evalkit.core.record import Nature
 from evalkit.parts._duration import Duration
 from evalkit.parts.providers._api_access import (
     ENVIRONMENT,
@@ -38,6 +37,7 @@ from evalkit.parts.providers._messages_api import (
     is_listed,
     message_params,
     read_reply,
+    said_nature,
     scrubbed,
     tool_params,
 )
@@ -86,7 +86,6 @@ class Anthropic:
     context_window: int | None = None
     timeout: Duration = 600.0
     identify: bool = False
-    nature: ClassVar[Nature] = "live"
 
     def __post_init__(self) -> None:
         """Refuse options that no call could be made with, with a `ValueError`."""
@@ -98,6 +97,11 @@ class Anthropic:
             raise ValueError(f"timeout is {self.timeout}: it must be more than 0 seconds")
         if taken := _OWN_FIELDS & set(self.sampling or ()):
             raise ValueError(f"sampling holds {', '.join(sorted(taken))}: that is set elsewhere and not for sampling")
+
+    @property
+    def nature(self) -> Nature:
+        """A model of this machine where the address is on it, else a live one; an answer that says less of itself is believed."""
+        return "local" if is_local(self.base_url or os.environ.get("ANTHROPIC_BASE_URL")) else "live"
 
     def price(self) -> Price | None:
         """The price given, else the list price of the model; None where neither is known."""
@@ -116,10 +120,7 @@ class Anthropic:
         return AnthropicProvider(part=self, usual_max_tokens=trial.variant.max_tokens)
 
     def ready(self) -> str | None:
-        """Say what stands in the way of a first call, as far as the environment tells; None where nothing is seen.
-
-        Cheap: nothing is imported and nobody is called, so a key that is wrong shows only at the first call.
-        """
+        """Say what stands in the way of a first call, as far as the environment tells: a wrong key shows only at that call."""
         address = self.base_url or os.environ.get("ANTHROPIC_BASE_URL")
         if address is not None and (wrong := address_fault(address)):
             return f"ANTHROPIC_BASE_URL {wrong}"
@@ -166,15 +167,15 @@ class AnthropicProvider:
         except (RecursionError, UnicodeError) as error:
             text = f"the request cannot be written as JSON in UTF-8 ({type(error).__name__})"
             raise ProviderError(text) from None
-        return self._read(answer.http_response.content)
+        return self._read(answer.http_response.content, answer.headers)
 
     def _connect(self) -> Callable[..., Any]:
         """Take the shared client; raises a fatal `ProviderError` where there is no key."""
         import anthropic  # noqa: PLC0415  # as above
 
-        if problem := self.part.ready():
-            raise ProviderError(problem, fatal=True)
         key = os.environ.get(self.part.api_key_env or "")
+        if _wanted(self.part.base_url, key) not in _clients and (problem := self.part.ready()):
+            raise ProviderError(problem, fatal=True)
         given = (key, os.environ.get("ANTHROPIC_API_KEY"), os.environ.get("ANTHROPIC_AUTH_TOKEN"), *header_values())
         self.secrets = tuple(secret for secret in given if secret)
         try:
@@ -222,7 +223,7 @@ class AnthropicProvider:
             fatal=True,
         )
 
-    def _read(self, content: bytes) -> Reply:
+    def _read(self, content: bytes, headers: Mapping[str, str]) -> Reply:
         """Read a body that came with a status of success, and price it."""
         try:
             given = json.loads(content, parse_constant=_no_number)
@@ -238,7 +239,8 @@ class AnthropicProvider:
             raise ProviderError(text, status=200) from None
         price = self.part.price()
         known = price is not None and (self.part.usd_price is not None or is_listed(given))
-        return replace(reply, usd=price.of(reply.usage) if price is not None and known else None)
+        usd = price.of(reply.usage) if price is not None and known else None
+        return replace(reply, usd=usd, nature=said_nature(headers))
 
 
 def _call(create: Callable[..., Any], body: dict[str, Any]) -> Any:
@@ -249,6 +251,11 @@ def _call(create: Callable[..., Any], body: dict[str, Any]) -> Any:
         return create(**scrubbed(body))
 
 
+def _wanted(base_url: str | None, key: str | None) -> tuple[int | str | None, ...]:
+    """What a client hangs on: this process, the address, and the credentials of the environment."""
+    return (os.getpid(), base_url, key, *(os.environ.get(name) for name in ENVIRONMENT))
+
+
 def _client(base_url: str | None, key: str | None) -> Any:
     """Give the client of this process for an address and its credentials; threads share it.
 
@@ -256,7 +263,7 @@ def _client(base_url: str | None, key: str | None) -> Any:
     """
     import anthropic  # noqa: PLC0415  # as above
 
-    wanted = (os.getpid(), base_url, key, *(os.environ.get(name) for name in ENVIRONMENT))
+    wanted = _wanted(base_url, key)
     with _lock:
         if wanted not in _clients:
             local = is_local(base_url or os.environ.get("ANTHROPIC_BASE_URL"))

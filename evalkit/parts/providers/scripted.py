@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from evalkit.core.errors import ContextOverflow, ProviderError
-from evalkit.core.message import Message, Price, Reply, Request, StopReason, Text, ToolCall, Usage
+from evalkit.core.message import Message, Nature, Price, Reply, Request, StopReason, Text, ToolCall, Usage
 from evalkit.core.plan import Trial
-from evalkit.core.record import Nature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

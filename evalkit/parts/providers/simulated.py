@@ -21,9 +21,21 @@ from typing import ClassVar
 
 from evalkit.core.clock import SystemClock
 from evalkit.core.errors import ConfigurationError, ContextOverflow, ProviderError
-from evalkit.core.message import Message, Price, Reply, Request, Text, ToolCall, ToolResult, ToolSpec, Usage
+from evalkit.core.message import (
+    Block,
+    Message,
+    Nature,
+    Picture,
+    Price,
+    Reply,
+    Request,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+)
 from evalkit.core.plan import Task, Trial
-from evalkit.core.record import Nature
 from evalkit.parts._duration import Duration
 from evalkit.parts.providers._asides import aside
 from evalkit.parts.providers._conduct import Move, conduct
@@ -159,8 +171,10 @@ def _tokens(characters: int) -> int:
     return -(-characters // CHARACTERS_PER_TOKEN)
 
 
-def _size(block: Text | ToolCall | ToolResult) -> int:
-    """Count the characters of a block."""
+def _size(block: Block) -> int:
+    """Count the characters of a block; a picture counts as the text that has as many tokens."""
+    if isinstance(block, Picture):
+        return block.tokens * CHARACTERS_PER_TOKEN
     if isinstance(block, Text):
         return len(block.text)
     if isinstance(block, ToolResult):

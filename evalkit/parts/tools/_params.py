@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict  # pydantic wants this one below Python 3.12
 
@@ -58,6 +56,11 @@ def schema(params: Mapping[str, Param | TypeName]) -> dict[str, JSON]:
 
 def check(params: Mapping[str, Param | TypeName]) -> None:
     """Refuse parameters that are no JSON Schema; raises `ValueError` with the parameter's name."""
+    if all(isinstance(param, str) for param in params.values()):
+        return
+    from jsonschema import Draft202012Validator  # noqa: PLC0415  # slow to import, and few suites want it
+    from jsonschema.exceptions import SchemaError  # noqa: PLC0415  # the same
+
     for name, param in params.items():
         if isinstance(param, str):
             continue

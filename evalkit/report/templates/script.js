@@ -44,7 +44,11 @@
     line.append(element("span", "label", `${symbol} ${told.label}`));
     if (told.meta) line.append(" ", element("span", "meta", told.meta));
     item.append(line);
-    if (told.text) {
+    if (told.text && told.kind === "retry") {
+      const folded = element("details");
+      folded.append(element("summary", "", "each try"), element("pre", "", told.text));
+      item.append(folded);
+    } else if (told.text) {
       const text = element("pre", "", told.text);
       if (told.text.length > 1200) text.tabIndex = 0;
       item.append(text);
@@ -52,21 +56,120 @@
     return item;
   };
 
-  const story = ({ head, steps }) => {
-    const box = element("article", `story ${head.outcome}`);
-    box.tabIndex = -1;
+  // How much of each cap was used, as bars with their numbers.
+  const gauges = (told) => {
+    const list = element("ul", "gauges");
+    list.setAttribute("aria-label", "Caps");
+    for (const one of told) {
+      const item = element("li");
+      const bar = element("meter");
+      bar.max = 1;
+      bar.high = 0.99;
+      bar.optimum = 0;
+      bar.value = Math.min(1, one.share);
+      bar.setAttribute("aria-label", one.meter);
+      item.append(bar, ` ${one.meter} ${one.used}`);
+      list.append(item);
+    }
+    return list;
+  };
+
+  const heading = (head) => {
+    const box = element("div", "head");
     box.append(element("h3", "", `${head.task} · ${head.variant} · trial ${head.index}`));
     box.append(element("p", `ending outcome ${head.outcome}`, `${MARKS[head.outcome]} ${head.ending}`));
     box.append(element("p", "about", [`stop ${head.stop}`, ...head.facts].join(" · ")));
     box.append(element("p", "about", [head.nature, `seed ${head.seed}`, head.tokens].join(" · ")));
+    if (head.gauges.length) box.append(gauges(head.gauges));
+    return box;
+  };
+
+  const listed = (steps) => {
     const list = element("ol");
     let turn = null;
     for (const told of steps) {
       list.append(step(told, told.turn !== turn));
       turn = told.turn;
     }
-    box.append(list);
+    return list;
+  };
+
+  const story = ({ head, steps }, row) => {
+    const box = element("article", `story ${head.outcome}`);
+    box.tabIndex = -1;
+    box.append(heading(head));
+    if (index.beside[row] >= 0) {
+      const link = element("a", "", `Hold it beside trial ${index.trial[index.beside[row]]}, which passed`);
+      link.href = `#pair/${row}`;
+      box.append(link);
+    }
+    box.append(listed(steps));
     return box;
+  };
+
+  // The steps of a trial up to its tool call number `act`, that call left to what follows.
+  const before = (steps, act) => {
+    const at = steps.findIndex((told) => told.act === act + 1);
+    const last = steps.findLastIndex((told) => told.act > 0 && told.act <= act);
+    let end = at < 0 ? last + 1 : at;
+    if (at < 0) while (end < steps.length && (steps[end].kind === "result" || steps[end].kind === "retry")) end += 1;
+    // The model's words that asked for the call belong to where the two part.
+    while (end > 0 && at >= 0 && steps[end - 1].turn === steps[at].turn && steps[end - 1].kind !== "result") end -= 1;
+    return end;
+  };
+
+  const columns = (className, left, right) => {
+    const box = element("div", `sides ${className}`);
+    left.classList.add("side");
+    right.classList.add("side");
+    box.append(left, right);
+    return box;
+  };
+
+  const side = ({ head, steps }, from, to) => {
+    const box = element("div");
+    box.append(element("p", `outcome ${head.outcome}`, `${MARKS[head.outcome]} trial ${head.index}`), listed(steps.slice(from, to)));
+    return box;
+  };
+
+  // A failing trial and the passing one that goes along with it longest: what they share, then where they part.
+  const pair = async (row) => {
+    const other = index.beside[row];
+    const common = index.common[row];
+    const [failed, passed] = [await traceOf(row), await traceOf(other)];
+    const calls = (number) => (number === 1 ? "1 tool call" : `${number} tool calls`);
+    byId("pair-lede").textContent =
+      common === 0
+        ? "They part at the first tool call."
+        : `They make the same ${calls(common)}, and part after ${common === 1 ? "it" : "them"}.`;
+    const body = byId("pair-body");
+    const heads = [failed, passed].map((told) => {
+      const head = element("div", `story ${told.head.outcome}`);
+      head.append(heading(told.head));
+      return head;
+    });
+    const [a, b] = [failed, passed].map((told) => before(told.steps, common));
+    body.replaceChildren(columns("heads", heads[0], heads[1]));
+    if (a > 0 || b > 0) {
+      const shared = element("details");
+      shared.open = common <= 2;
+      shared.append(element("summary", "", common === 0 ? "Before it" : `The ${calls(common)} that they share`));
+      shared.append(columns("", side(failed, 0, a), side(passed, 0, b)));
+      body.append(shared);
+    }
+    body.append(element("h3", "parting", "▼ Here they part"));
+    body.append(columns("", side(failed, a), side(passed, b)));
+    const section = byId("pair");
+    section.hidden = false;
+    section.scrollIntoView();
+    section.focus({ preventScroll: true });
+  };
+
+  const part = () => {
+    byId("pair").hidden = true;
+    byId("pair-body").replaceChildren();
+    location.hash = "#trials";
+    byId("trials").querySelector("button.read")?.focus({ preventScroll: true });
   };
 
   const close = (button) => {
@@ -82,7 +185,7 @@
     holder.append(cell);
     button.closest("tr").after(holder);
     try {
-      const box = story(await traceOf(row));
+      const box = story(await traceOf(row), row);
       cell.append(box);
       box.focus({ preventScroll: true });
     } catch (error) {
@@ -146,7 +249,7 @@
     for (const id of ["f-task", "f-variant", "f-outcome", "f-stop"]) byId(id).value = "";
   };
 
-  // #trials/TASK/VARIANT shows the trials of a cell, #trial/ROW opens a trace.
+  // #trials/TASK/VARIANT shows the trials of a cell, #trial/ROW opens a trace, #pair/ROW holds it beside a passing one.
   const follow = () => {
     const [where, first, second] = location.hash.slice(1).split("/");
     if (where === "trials" && second !== undefined && index.tasks[first]) {
@@ -164,6 +267,11 @@
       byId("trials").scrollIntoView();
       const button = byId("rows").querySelector("button");
       if (button) button.click();
+    } else if (where === "pair" && index.beside[first] >= 0) {
+      pair(Number(first)).catch((error) => {
+        byId("pair-lede").textContent = `These traces cannot be unpacked here: ${error.message}`;
+        byId("pair").hidden = false;
+      });
     }
   };
 
@@ -192,6 +300,10 @@
     byId("more").addEventListener("click", () => {
       shown += PAGE;
       draw();
+    });
+    byId("pair-close").addEventListener("click", part);
+    byId("pair").addEventListener("keydown", (event) => {
+      if (event.key === "Escape") part();
     });
     choose();
     window.addEventListener("hashchange", follow);

@@ -11,6 +11,7 @@ from evalkit.core.errors import ProviderError
 from evalkit.core.message import JSON, Message, Reply
 from evalkit.core.plan import Spec, Task
 from evalkit.core.protocols import CheckResult, Environment, Evidence
+from evalkit.core.sandbox import Sandbox
 from evalkit.engine.ground import TrialGround
 from evalkit.parts import build
 
@@ -24,6 +25,11 @@ class Left:
     world: Environment
     ground: TrialGround
     transcript: tuple[Message, ...] = ()
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """What is to hold the check's processes."""
+        return self.ground.sandbox
 
     def state(self) -> JSON:
         """The environment's observable state."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -16,9 +17,11 @@ from evidence_makers import evidence, judge
 from evalkit.core.errors import GraderBroke
 from evalkit.core.message import ToolCall
 from evalkit.core.protocols import CheckResult
+from evalkit.core.sandbox import PLAIN, Sandbox
 from evalkit.engine.ground import TrialGround
 from evalkit.parts import faults
 from evalkit.parts._process import end_all
+from evalkit.parts._sandbox import probe
 from evalkit.parts.checks._junit import missing
 from evalkit.parts.checks._restore import restore
 
@@ -37,13 +40,13 @@ Ask = Callable[..., CheckResult]
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Iterator[Ask]:
+def ask(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Ask]:
     """Let an agent run a command in a workspace, end it, and ask the check."""
     hidden = tmp_path / "hidden" / "tests"
     hidden.mkdir(parents=True)
     (hidden / "test_calc.py").write_text(TESTS)
     (tmp_path / "test_calc.py").write_text(TESTS)
-    with TrialGround(tmp_path) as ground:
+    with TrialGround(tmp_path, getattr(request, "param", PLAIN)) as ground:
 
         def asked(command: str = "true", /, **options: Any) -> CheckResult:
             given = evidence(ground, environment={"kind": "workspace", "files": GIVEN})
@@ -266,3 +269,16 @@ def test_mistakes_are_found_before_a_trial(options: dict[str, Any], words: str) 
 def test_no_process_is_left(ask: Ask, tmp_path: Path) -> None:
     ask(run=f"(setsid sleep 60 &) > /dev/null 2>&1; echo {os.getpid()}")
     assert end_all(tmp_path) == 0
+
+
+@pytest.mark.skipif(bool(probe()), reason=f"no sandbox: {probe()}")
+@pytest.mark.parametrize("ask", [Sandbox(kind="bubblewrap")], indirect=True, ids=["held"])
+def test_in_a_sandbox_tests_run_and_what_the_agent_wrote_sees_no_answer(ask: Ask, tmp_path: Path) -> None:
+    """The code under test runs inside the check, where the suite's own files are no more to be seen than by the agent."""
+    assert ask(RIGHT, **PYTEST).verdict == "pass"
+    assert ask("true", **PYTEST).verdict == "fail"
+    peek = f"import os, sys; print(os.path.exists({str(tmp_path / 'hidden')!r}), file=sys.stderr)"
+    result = ask(f"echo {shlex.quote(peek)} > calc.py", run="python calc.py; exit 1")
+    assert result.reason.endswith("False")
+    done = ask(run="(setsid sleep 60 > /dev/null 2>&1 &); echo ok", expect_output="ok")
+    assert done.verdict == "pass"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import os
 import re
 import shutil
@@ -18,10 +20,15 @@ from evidence_makers import evidence, judge
 from PIL import Image, ImageDraw
 
 from evalkit.core.errors import GraderBroke
+from evalkit.core.message import Message, Picture, Request
 from evalkit.core.plan import Task
 from evalkit.core.protocols import CheckResult, Evidence
+from evalkit.core.sandbox import PLAIN, Sandbox
+from evalkit.engine.grading import WorldEvidence
 from evalkit.engine.ground import TrialGround
 from evalkit.parts import faults
+from evalkit.parts._sandbox import probe
+from evalkit.parts.providers.scripted import Line, Scripted, ScriptedProvider
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
@@ -35,14 +42,14 @@ Ask = Callable[..., CheckResult]
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Iterator[Ask]:
+def ask(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Ask]:
     """Ask about the page of a workspace; references are a box on white, and all green."""
     box = Image.new("RGB", (200, 120), "white")
     ImageDraw.Draw(box).rectangle((40, 30, 139, 79), fill="#cc0033")
     box.save(tmp_path / "box.png")
     Image.new("RGB", (200, 120), "#008800").save(tmp_path / "green.png")
     (tmp_path / "broken.png").write_text("no picture")
-    with TrialGround(tmp_path) as ground:
+    with TrialGround(tmp_path, getattr(request, "param", PLAIN)) as ground:
 
         def asked(files: dict[str, str], /, **options: Any) -> CheckResult:
             given = evidence(ground, environment={"kind": "workspace", "files": files})
@@ -242,6 +249,7 @@ def test_a_page_reads_no_file_but_its_own(tmp_path: Path) -> None:
         """Evidence that is a folder as it stands, links that lead out of it and all."""
 
         task = Task(suite="s", id="t", prompt="p", graders=(), base=str(tmp_path))
+        sandbox = PLAIN
 
         def copy(self) -> Path:
             """Give the folder."""
@@ -274,12 +282,57 @@ def test_a_reference_that_is_none_breaks_the_check(ask: Ask, reference: str, wor
         ({"tolerance": -0.1}, "greater than or equal to 0"),
         ({"threshold": 255}, "less than or equal to 254"),
         ({"timeout": 20}, "wants a unit"),
-        ({"rubric": "nice"}, "rubric"),
+        ({"reference": None}, "nothing says how the page should look"),
+        ({"reference": None, "rubric": " "}, "nothing says how the page should look"),
+        ({"width": 100}, "those of the reference"),
+        ({"reference": None, "rubric": "r", "width": 0}, "greater than or equal to 1"),
     ],
 )
 def test_options_that_cannot_work_are_refused(options: dict[str, Any], words: str) -> None:
     (fault,) = faults("checks", "visual", {"page": "index.html", "reference": "a.png"} | options)
     assert words in f"{fault}"
+
+
+def looked_at(
+    ground: TrialGround, *script: Line, page: str = GREEN, **options: Any
+) -> tuple[CheckResult, list[Message]]:
+    """Have a page looked at by a model that follows a script; give what it was shown too."""
+    model = ScriptedProvider(Scripted(script=script))
+    shown: list[Message] = []
+    left = evidence(ground, environment={"kind": "workspace", "files": {"index.html": page}})
+
+    def asking(messages: tuple[Message, ...], max_tokens: int) -> Any:
+        """Ask the script."""
+        shown.extend(messages)
+        return model.complete(Request(system="", messages=messages, max_tokens=max_tokens))
+
+    given = WorldEvidence(task=left.task, answer="", transcript=(), world=left.world, ground=ground, asking=asking)
+    return judge("visual", given, page="index.html", **options), shown
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("verdict", ["pass", "fail", "unknown"])
+def test_a_model_that_sees_the_page_decides_by_the_rubric(tmp_path: Path, verdict: str) -> None:
+    line = Line(text=f'{{"reason": "it is green", "verdict": "{verdict}"}}')
+    with TrialGround(tmp_path) as ground:
+        result, (message,) = looked_at(ground, line, rubric="It is green.", width=320, height=200)
+    assert (result.verdict, result.reason, result.picture) == (verdict, "index.html, by the rubric: it is green", None)
+    (picture,) = [block for block in message.content if isinstance(block, Picture)]
+    assert (picture.width, picture.height) == (320, 200)
+    assert Image.open(io.BytesIO(base64.b64decode(picture.data))).convert("RGB").getpixel((9, 9)) == (0, 136, 0)
+    assert "It is green." in message.text
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_page_that_is_not_like_its_reference_is_shown_and_no_model_is_asked(tmp_path: Path) -> None:
+    Image.new("RGB", (40, 30), "#cc0033").save(tmp_path / "red.png")
+    with TrialGround(tmp_path) as ground:
+        result, shown = looked_at(ground, reference="red.png", rubric="It is red.", show=True)
+    assert (result.verdict, shown) == ("fail", [])
+    assert result.picture is not None
+    assert (result.picture.width, result.picture.height) == (40, 30)
 
 
 ALONE = """
@@ -334,3 +387,9 @@ def test_naming_the_kind_loads_no_browser_and_no_arrays() -> None:
     program = "from evalkit.parts import faults; import sys; print(faults('checks', 'visual', {'page': 'a.html', 'reference': 'a.png'}), sorted({'playwright', 'PIL', 'numpy'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "() []"
+
+
+@pytest.mark.skipif(bool(probe()), reason=f"no sandbox: {probe()}")
+@pytest.mark.parametrize("ask", [Sandbox(kind="bubblewrap")], indirect=True, ids=["held"])
+def test_in_a_sandbox_pages_are_pictured_as_without(ask: Ask) -> None:
+    assert ask({"index.html": GREEN}).verdict == "pass"

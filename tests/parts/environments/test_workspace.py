@@ -16,14 +16,17 @@ import pytest
 from evalkit.core.errors import ConfigurationError, MalformedArgs, ToolFailed
 from evalkit.core.message import ToolCall
 from evalkit.core.plan import Spec
+from evalkit.core.sandbox import Sandbox
 from evalkit.engine.arguments import complaint, example
 from evalkit.engine.ground import TrialGround
 from evalkit.parts import build, faults
 from evalkit.parts._process import end_all
+from evalkit.parts._sandbox import probe
 from evalkit.parts.environments._file_tools import MOST_ENTRIES, MOST_MATCHES, MOST_TEXT
 from evalkit.parts.environments.workspace import Workspace, WorkspaceWorld
 
 Open = Callable[..., WorkspaceWorld]
+CROWD = "import threading as t, time; t.stack_size(65536)\nfor _ in range(1100): t.Thread(target=time.sleep, args=(9,)).start()"
 FILES = {"src/main.py": "def main():\n    return 1\n", "notes.txt": "one\ntwo\nthree\n"}
 
 
@@ -390,3 +393,23 @@ def test_two_parts_of_the_same_options_are_the_same(open_: Open) -> None:
     part: Workspace = build("environments", Spec(kind="workspace", options={"files": FILES, "timeout": "2s"}))
     assert replace(part, timeout=60.0) == Workspace(files=FILES)
     assert sys.getsizeof(part) > 0
+
+
+@pytest.mark.skipif(bool(probe()), reason=f"no sandbox: {probe()}")
+def test_in_a_sandbox_commands_see_the_workspace_and_not_the_suite(suite: Path) -> None:
+    """What was started in the background stays for the next command, and the file tools see the same files."""
+    with TrialGround(suite, Sandbox(kind="bubblewrap")) as ground:
+        world: WorkspaceWorld = Workspace(folder="template").open(ground)
+        look = f"cat pkg/a.py; ls {suite} || echo hidden; sleep 60 & echo $! > pid"
+        shown = use(world, "run_command", command=look)
+        assert shown.startswith("exit status 0\na = 1\n")
+        assert shown.endswith("hidden")
+        use(world, "write_file", path="new.txt", content="of a tool")
+        assert use(world, "run_command", command="cat new.txt; kill -0 $(cat pid) && echo alive").endswith(
+            "of a toolalive"
+        )
+        with pytest.raises(ToolFailed, match="too many processes"):
+            use(world, "run_command", command=f"{sys.executable} -c '{CROWD}'")
+        assert use(world, "run_command", command="echo on") == "exit status 0\non"
+        world.close()
+        assert sorted(world.state()) == ["new.txt", "pid", "pkg/a.py", "run.sh"]

@@ -11,6 +11,8 @@ import pytest
 from evalkit.core.plan import Caps, Item, Spec, Trial
 from evalkit.core.record import Asked, Delegated, Listed, Noted, Reflected, TrialRecord
 from evalkit.parts import build, faults
+from evalkit.parts.context.full import Full
+from evalkit.parts.context.window import Window
 from evalkit.parts.providers.scripted import Line
 
 Play = Callable[..., TrialRecord]
@@ -113,6 +115,36 @@ PLAN = Line(
         [{"task": "look", "agent": "worker"}, {"task": "sing", "agent": "bard"}, {"task": "write", "agent": "worker"}]
     )
 )
+
+
+def test_the_plan_turn_is_asked_without_tools(play: Play, tool: Any, watched: Any) -> None:
+    model = watched(Line(text="1. look"), END)
+    play(tools=[tool], loop=loop("plan_act_reflect"), provider=model)
+    assert [bool(request.tools) for request in model.requests] == [False, True]
+
+
+def test_an_executor_has_a_system_prompt_and_a_context_of_its_own(play: Play, tool: Any, watched: Any) -> None:
+    worker = {"system": "You look.", "context": {"kind": "window", "options": {"turns": 1}}}
+    plan = Line(text='[{"task": "look", "agent": "worker"}]')
+    model = watched(plan, call(), call(), call(), Line(text="found"), Line(text="final"))
+    policies = {"full": Full(), "window": Window(turns=1)}
+    record = play(
+        tools=[tool],
+        loop=loop("planner_executor", executors={"worker": worker}),
+        provider=model,
+        policies=lambda specs: tuple((spec.kind, policies[spec.kind]) for spec in specs),
+    )
+    executor, synthesis = model.requests[4], model.requests[5]
+    assert record.outcome == "passed"
+    assert (executor.system, synthesis.system) == ("You look.", "")
+    assert len(executor.messages) == 3
+
+
+def test_a_plan_has_at_most_so_many_subtasks(play: Play) -> None:
+    plan = Line(text=json.dumps([{"task": str(number), "agent": "worker"} for number in range(5)]))
+    record = play(plan, END, END, Line(text="final"), loop=loop("planner_executor", least=1, most=2))
+    assert len(of(Delegated, record)) == 2
+    assert record.answer == "final"
 
 
 def test_planner_executor_works_through_the_plan_and_one_failure_does_not_end_it(play: Play, tool: Any) -> None:

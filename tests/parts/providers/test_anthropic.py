@@ -117,7 +117,7 @@ def test_text_comes_back_with_usage_model_and_price() -> None:
     script = Script(reply())
     with MessagesServer(script) as server:
         got = provider(server).complete(ASK)
-    assert got == reply(usd=(10 * 2 + 5 * 10) / 1e6)
+    assert got == reply(usd=(10 * 2 + 5 * 10) / 1e6, nature="simulated")
     assert script.asked == [Request(system="Be brief.", messages=ASK.messages, seed=0, call=0)]
 
 

@@ -300,6 +300,12 @@ def test_a_checklist_is_listed_worked_item_by_item_and_reported() -> None:
     assert say(model(), [user(PROMPT), report], tools=()).text == SOLVED["answer"]
 
 
+def test_a_solution_without_items_is_listed_as_one() -> None:
+    plain = {**SOLVED, "steps": [{name: value for name, value in step.items() if name != "item"} for step in STEPS]}
+    (item,) = json.loads(aside(model(plain), checklist.MAKE.format(goal=PROMPT)))
+    assert item == {"id": "goal", "what": "find, measure, move, show"}
+
+
 def test_an_item_that_the_solution_does_not_name_is_all_of_it() -> None:
     ledger = checklist.DurableList((Item(id="goal", what="all"),))
     assert played(model(), [window(ledger)], (*RESULTS, checklist.TOOL)) == [*RESULTS, checklist.TOOL]

@@ -1,0 +1,176 @@
+"""Which sandbox a run gets: what is refused, what is told, what the run's folder and its report say of it, and that the trials have it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_makers import run, start, write
+
+from evalkit.cli.confine import RECORD, UNUSED, going_on, settle
+from evalkit.core.errors import ConfigurationError
+from evalkit.core.plan import Spec, Suite, Task, Variant
+from evalkit.core.sandbox import PLAIN
+from evalkit.parts._sandbox import probe
+
+held = pytest.mark.skipif(bool(probe()), reason=f"no sandbox: {probe()}")
+
+SUITE = """\
+version: 1
+suite: commands
+configs: [config.yaml]
+defaults: {trials: 2}
+tasks:
+  - id: look
+    prompt: Look around.
+    environment: {kind: workspace}
+    graders: [{kind: command, run: "test ! -e SECRET && test -s seen"}]
+"""
+CONFIG = """\
+version: 1
+variants:
+  only:
+    provider:
+      kind: scripted
+      script:
+        - calls: [[run_command, {command: "cat SECRET; ls /proc | grep -cx PID; echo x > seen"}]]
+        - {text: done}
+"""
+
+
+def lay(folder: Path) -> str:
+    """Write the suite, and something beside it that no command may see; give its path."""
+    secret = folder / "secret"
+    secret.write_text("canary-5d6e7f")
+    put = {"SECRET": str(secret), "PID": str(os.getpid())}
+    texts = [SUITE, CONFIG]
+    for word, value in put.items():
+        texts = [text.replace(word, value) for text in texts]
+    write(folder, *texts)
+    return "suite.yaml"
+
+
+def settings(folder: Path) -> dict[str, Any]:
+    """How a run was made, as its folder says."""
+    found: dict[str, Any] = json.loads((folder / "run.json").read_text())["settings"]
+    return found
+
+
+@held
+@pytest.mark.parametrize("backend", ["threads", "processes"])
+def test_the_commands_of_each_trial_are_held_on_every_backend(tmp_path: Path, backend: str) -> None:
+    suite = lay(tmp_path)
+    done = run(
+        "run",
+        suite,
+        "-o",
+        "out",
+        "--sandbox",
+        "require",
+        "--backend",
+        backend,
+        "-j",
+        "2",
+        "--no-report",
+        folder=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert settings(tmp_path / "out")[RECORD] == ["bubblewrap"]
+    shown = run("show", "out", "look", "1", "--variant", "only", "--full", folder=tmp_path)
+    assert "No such file or directory" in " ".join(shown.stdout.split())
+    assert "canary" not in shown.stdout
+    assert json.loads(run("show", "out", "--json", folder=tmp_path).stdout)["variants"]["only"]["passed"] == 2
+    assert "sandbox: bubblewrap" in run("show", "out", folder=tmp_path).stdout
+
+
+def test_without_a_sandbox_a_scripted_model_runs_plain_and_is_told(tmp_path: Path) -> None:
+    suite = lay(tmp_path)
+    words = ("run", suite, "-o", "out", "--no-report")
+    done = without(tmp_path, *words)
+    assert done[0] == 0, done
+    assert "no sandbox (bubblewrap is not installed" in done[1]
+    assert "environment workspace, check command" in done[1]
+    assert settings(tmp_path / "out")[RECORD] == ["none"]
+    for level in ("bubblewrap", "require"):
+        code, told = without(tmp_path, *words[:2], "-o", level, "--sandbox", level)
+        assert (code, "apt install bubblewrap" in told, (tmp_path / level).exists()) == (2, True, False)
+
+
+def test_the_level_comes_from_the_environment_too(tmp_path: Path) -> None:
+    suite = lay(tmp_path)
+    assert without(tmp_path, "run", suite, "-o", "out", "--no-report", EVALKIT_SANDBOX="require")[0] == 2
+    assert without(tmp_path, "run", suite, "-o", "out", "--no-report", EVALKIT_SANDBOX="none")[0] == 0
+    assert without(tmp_path, "run", suite, "-o", "more", EVALKIT_SANDBOX="docker")[0] == 2
+
+
+def test_a_live_model_that_may_run_commands_is_refused_without_a_sandbox(tmp_path: Path) -> None:
+    suite = lay(tmp_path)
+    (tmp_path / "config.yaml").write_text(
+        "version: 1\nvariants:\n  live: {provider: {kind: anthropic, model: claude-haiku-4-5}}\n"
+    )
+    code, told = without(tmp_path, "run", suite, "-o", "out", ANTHROPIC_API_KEY="sk-ant-nothing-1234567890")
+    assert code == 2
+    assert "--sandbox auto: a real model would run code with all that you may do" in told
+    assert "--sandbox none" in told
+    assert "Traceback" not in told
+    assert not (tmp_path / "out").exists()
+
+
+def without(folder: Path, *words: str, **environ: str) -> tuple[int, str]:
+    """Run the command line where no bubblewrap is found; give the exit code and what was told."""
+    before = dict(os.environ)
+    os.environ.update({"PATH": str(folder), **environ})
+    try:
+        process = start(*words, folder=folder)
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    told = process.communicate(timeout=60)[1]
+    return process.returncode, told
+
+
+def a_suite(**task: Any) -> list[Suite]:
+    """A suite of one task."""
+    made = Task(
+        **{"suite": "s", "id": "t", "prompt": "p", "graders": (Spec(kind="equals", options={"text": "x"}),), **task}
+    )
+    return [Suite(name="s", tasks=(made,))]
+
+
+SCRIPTED = [Variant(name="v", provider=Spec(kind="scripted", options={"script": [{"text": "x"}]}))]
+
+
+def test_a_run_that_starts_no_process_needs_none() -> None:
+    for asked in ("auto", "bubblewrap", "none"):
+        settled = settle(asked, (), a_suite(), SCRIPTED)
+        assert (settled.sandbox, settled.level, settled.told) == (PLAIN, UNUSED, "")
+    quiet = a_suite(environment=Spec(kind="workspace", options={"commands": False}))
+    assert settle("auto", (), quiet, SCRIPTED).level == UNUSED
+
+
+@held
+def test_a_part_that_starts_processes_is_found_wherever_it_stands() -> None:
+    command = Spec(kind="command", options={"run": "true"})
+    for task in ({"environment": Spec(kind="workspace")}, {"checks": (command,)}, {"graders": (command,)}):
+        assert settle("auto", (), a_suite(**task), SCRIPTED).sandbox.kind == "bubblewrap"
+
+
+@held
+def test_folders_to_show_have_to_be_there(tmp_path: Path) -> None:
+    shown = a_suite(environment=Spec(kind="workspace"))
+    assert settle("auto", (str(tmp_path),), shown, SCRIPTED).sandbox.show == (str(tmp_path),)
+    for wrong in ("tools", str(tmp_path / "none")):
+        with pytest.raises(ConfigurationError, match="no path from the root"):
+            settle("auto", (wrong,), shown, SCRIPTED)
+
+
+def test_a_run_that_goes_on_at_another_level_says_so_and_keeps_both() -> None:
+    assert going_on({RECORD: ["none"]}, "none") == (["none"], "")
+    levels, told = going_on({RECORD: ["none"]}, "bubblewrap")
+    assert levels == ["none", "bubblewrap"]
+    assert "not all held alike: none, then bubblewrap" in told
+    assert going_on({RECORD: [UNUSED]}, "bubblewrap") == ([UNUSED, "bubblewrap"], "")
+    assert going_on({RECORD: "damaged"}, "none") == (["none"], "")
