@@ -203,9 +203,7 @@ def _open(values: Values, plan: Plan, command: str) -> RunStore:
         gates=plan.config.gates,
         natures=natures(plan.config.variants),
         settings={
-            "backend": values.backend,
-            "jobs": values.jobs,
-            "retries": values.retries,
+            **{name: values.values[name] for name in ("backend", "jobs", "retries")},
             **({"early": {"first_failure": True}} if values.first_failure else {}),
             RECORD: [plan.level],
             "sandbox_show": list(plan.sandbox.show),
