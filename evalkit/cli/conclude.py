@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from evalkit.cli.against import Facing
 from evalkit.cli.exits import Exit
 from evalkit.cli.output import colours, say, say_json, width
 from evalkit.cli.reading import Run, numbers
@@ -20,9 +21,11 @@ from evalkit.core.plan import Gate
 from evalkit.core.record import TrialRecord
 from evalkit.measure.alarms import Alarms
 from evalkit.measure.compare import compare
+from evalkit.measure.estimate import Ask
 from evalkit.measure.gate import Judgement, judge
 from evalkit.measure.stop_shift import stop_shifts
-from evalkit.report.summary import compare_json, gate_json, summarise, task_rows
+from evalkit.report.configs import pointers
+from evalkit.report.summary import USUAL, compare_json, gate_json, summarise, task_rows
 from evalkit.report.terminal import gate_text, headline
 from evalkit.store.runstore import RunStore
 
@@ -59,7 +62,8 @@ def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, ju
         return CODES[verdict.verdict]
     if judge:
         say("no gate: the config has no `gates:`")
-    lacking = summary["completeness"]["errors"] + summary["completeness"]["missing"]
+    done = summary["completeness"]
+    lacking = done["errors"] + done["missing"] - done["skipped"]
     return Exit.INVALID if lacking else Exit.OK
 
 
@@ -87,30 +91,51 @@ def judged(verdict: Judgement) -> dict[str, Any]:
     return gate_json(verdict, int(CODES[verdict.verdict]))
 
 
-def compared(found: Run, baseline: str | None = None) -> dict[str, Any]:
-    """The object that `compare --json` prints."""
-    chosen = baseline or found.table.baseline or found.table.variants[0]
-    shifts = stop_shifts(found.table, baseline=chosen)
-    shown = compare_json(compare(found.table, baseline=chosen), found.about.variants, chosen, shifts)
+def compared(
+    found: Run, baseline: str | None = None, variants: Sequence[str] = (), *, confidence: float = 0.95
+) -> dict[str, Any]:
+    """The object that `compare --json` prints for one run: its variants (all, where none is named) against one of them."""
+    table = found.table
+    chosen = table.variants[table.find_variant(baseline or table.baseline or table.variants[0])]
+    named = [table.variants[table.find_variant(name)] for name in variants]
+    pairs = [(name, chosen) for name in dict.fromkeys(named or table.variants) if name != chosen]
+    kept = {chosen, *(name for name, _ in pairs)}
+    differs = pointers([one for one in found.about.variants if one.name in kept])
+    ours = compare(table, pairs=pairs, confidence=confidence)
+    shown = compare_json(ours, differs, chosen, stop_shifts(table, pairs=pairs, confidence=confidence))
     return {**shown, "natures": list(found.about.natures)}
 
 
-def summary_of(found: Run) -> dict[str, Any]:
+def compared_runs(found: Facing, confidence: float) -> dict[str, Any]:
+    """The object that `compare --json` prints for two runs."""
+    baselines = dict.fromkeys(base for _, base in found.pairs)
+    shown = compare_json(
+        compare(found.table, pairs=found.pairs, confidence=confidence),
+        found.differs,
+        next(iter(baselines)) if len(baselines) == 1 else found.runs["baseline"]["run"],
+        stop_shifts(found.table, pairs=found.pairs, confidence=confidence),
+        notes=found.notes,
+        runs=found.runs,
+    )
+    return {**shown, "natures": sorted({*found.runs["candidate"]["natures"], *found.runs["baseline"]["natures"]})}
+
+
+def summary_of(found: Run, asked: Ask = USUAL) -> dict[str, Any]:
     """The object that `show RUN --json` prints; traces are read only where a variant has detectors, which nothing else tells of."""
     if not any(variant.detectors for variant in found.about.variants):
-        return summarise(found.table, found.about)
+        return summarise(found.table, found.about, asked=asked)
     alarms = Alarms()
     for key in found.store.columns().key:
         alarms.add(found.store.record(key))
-    return summarise(found.table, found.about, alarms)
+    return summarise(found.table, found.about, alarms, asked=asked)
 
 
-def write_report(found: Run, summary: Mapping[str, Any]) -> Path:
+def write_report(found: Run, summary: Mapping[str, Any], *, confidence: float = 0.95) -> Path:
     """Write `report.html` into the run's folder, traces drawn from the store while there is room."""
     from evalkit.report.page import write_page  # noqa: PLC0415  # loads matplotlib and jinja2, which only a report needs
 
     path = found.store.folder / "report.html"
-    verdict, differences = own_gate(found), compared(found)
+    verdict, differences = own_gate(found), compared(found, confidence=confidence)
 
     def trace(row: TrialRecord) -> TrialRecord:
         """The same record with its events."""

@@ -5,7 +5,7 @@ Invariant: what is not known (a price, a cap, a pilot) is null, with the reason 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,8 +102,30 @@ def forecast(suites: Sequence[Suite], config: Config, aim: Aim, pilot: Pilot | N
             "spread": max(0.0, law.mean(2) - law.mean() ** 2) ** 0.5,
             "pass_hat": law.mean(k),
         },
+        "notes": list(_notes(min(planned), k, pilot)),
         "sizes": [_size(n, len(planned), len(variants), prospects, aim) for n in sizes],
     }
+
+
+def _notes(planned: int, k: int, pilot: Pilot | None) -> Iterator[str]:
+    """Say what the plan, or a pilot as bare as this one, cannot show."""
+    if planned < k:
+        yield f"{planned} trials a task, as planned, cannot show pass^{k}: give -n {k} or more, or a smaller -k."
+    if pilot is None:
+        return
+    place = pilot.table.find_variant(pilot.baseline)
+    passed, failed = pilot.table.passed[:, place], pilot.table.failed[:, place]
+    tried = passed + failed
+    if int((tried > 0).sum()) == 1:
+        yield "The pilot has one task: how tasks differ cannot be told from it, and all are taken to be alike."
+    if int(tried.max()) == 1:
+        yield "The pilot has one trial a task: each is taken to pass one time in four or three in four, which says little. Give the pilot more trials."
+    if not failed.any() or not passed.any():
+        word = "passed" if passed.any() else "failed"
+        yield f"Every trial of the pilot {word}: its tasks are taken to be (c + 1/2) / (n + 1), and not certain."
+    lost = int((pilot.table.errors + pilot.table.missing)[:, place].sum())
+    if lost:
+        yield f"{lost} of the pilot's {int(pilot.table.planned[:, place].sum())} trials are missing or in error: the forecast is that of the others."
 
 
 def _cost(cap: float | None, trials: int, pilot: Pilot | None, name: str) -> dict[str, Any]:

@@ -14,12 +14,13 @@ from evalkit import __version__
 from evalkit.cli.exits import TABLE, Exit
 from evalkit.cli.output import say, tell
 from evalkit.core.errors import ConfigurationError, EvalkitError
+from evalkit.report.clean import clean
 
 COMMANDS = {
     "run": "run suites under loop variants, n trials a task, and show pass^k",
     "show": "show a run, a task, a trial's trace, or the variants of a config",
     "report": "write the HTML report of a run",
-    "compare": "compare the variants of a run with its baseline",
+    "compare": "compare the variants of a run with its baseline, or two runs",
     "gate": "judge a run by rules such as 'pass^8>=0.7', for CI",
     "plan": "say what a run would cost and what it could show, before it is made",
     "whatif": "what a run would have been under tighter caps",
@@ -76,10 +77,10 @@ def _guarded(name: str, words: Sequence[str]) -> int:
             return Exit.OK
         code: int = command.run(values)
     except ConfigurationError as error:
-        tell(f"evalkit {name}: {error}" if len(error.problems) == 1 else f"evalkit {name}:\n{error}")
+        tell(clean(f"evalkit {name}: {error}" if len(error.problems) == 1 else f"evalkit {name}:\n{error}"))
         return Exit.USAGE
     except EvalkitError as error:
-        tell(f"evalkit {name}: {error}")
+        tell(clean(f"evalkit {name}: {error}"))
         return Exit.INVALID
     except KeyboardInterrupt:
         tell(f"evalkit {name}: interrupted")

@@ -77,6 +77,8 @@ def plan_text(shown: Mapping[str, Any], columns: int = 80, *, color: bool = Fals
         said = [f"at most {dollars(worst)}"] if worst is not None else []
         said += [f"{dollars(expected)} expected"] if expected is not None else []
         lines += wrap(f"in all {', '.join(said)}", columns, "  ") if said else []
+    for note in shown["notes"]:
+        lines += [ink(line, "warn") for line in wrap(note, columns)]
     return "\n".join([*lines, "", *_power(shown, columns, ink)])
 
 
@@ -97,6 +99,9 @@ def _pilot(reference: str | None) -> Pilot | None:
         return None
     found = open_run(reference)
     with found.store:
+        if found.table.skipped.any():
+            what = "was cut short by how its trials ended, so that its rates are not those of its tasks"
+            raise ConfigurationError.of(f"--pilot {reference}", what, "take a run that was played to its end")
         return Pilot(run=found.about.run, table=found.table)
 
 

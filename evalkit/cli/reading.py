@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from evalkit.cli.confine import RECORD
 from evalkit.core.errors import RunInvalid
+from evalkit.core.message import JSON
 from evalkit.measure.table import Table
 from evalkit.report.about import About
 from evalkit.store.manifest import Manifest
@@ -42,6 +45,13 @@ def open_run(reference: str) -> Run:
     return numbers(RunStore.open(find(reference), write=False))
 
 
+def held_run(stack: ExitStack, reference: str) -> Run:
+    """Open a run for reading, and close its store when the stack ends."""
+    found = open_run(reference)
+    stack.enter_context(found.store)
+    return found
+
+
 def numbers(store: RunStore) -> Run:
     """Put a store's numbers and facts together; the store stays open."""
     return Run(store=store, table=table_of(store), about=about(store.manifest))
@@ -49,7 +59,8 @@ def numbers(store: RunStore) -> Run:
 
 def table_of(store: RunStore) -> Table:
     """Read the run's numbers; no record and no trace is decoded."""
-    plan, found = store.manifest.plan, store.columns()
+    plan, found, early = store.manifest.plan, store.columns(), early_of(store.manifest)
+    lacking = len(found) < store.manifest.trials
     variants = tuple(variant.name for variant in store.manifest.variants)
     return Table.of(
         tasks=[(task.suite, task.task) for task in plan],
@@ -67,7 +78,15 @@ def table_of(store: RunStore) -> Table:
         usd=found.usd,
         seconds=found.seconds,
         baseline=store.manifest.baseline,
+        first_failure=lacking and bool(early.get("first_failure")),
+        curtailed=lacking and bool(early.get("curtailed")),
     )
+
+
+def early_of(manifest: Manifest) -> Mapping[str, JSON]:
+    """How a run was cut short on purpose, as its `run.json` says: `first_failure` true, `curtailed` with the verdict that stood."""
+    found = manifest.settings.get("early")
+    return found if isinstance(found, Mapping) else {}
 
 
 def _sandbox(manifest: Manifest) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -19,6 +18,8 @@ from evalkit import parts
 from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import conclude, judged, own_gate
 from evalkit.cli.confine import LEVELS, RECORD, going_on, natures, settle
+from evalkit.cli.dryrun import described
+from evalkit.cli.early import ending_early, mark_curtailed
 from evalkit.cli.exits import Exit
 from evalkit.cli.interrupt import Abandoned, interruptible
 from evalkit.cli.options import Command, Values, positive, whole
@@ -43,7 +44,6 @@ from evalkit.store.runstore import RunStore
 
 GRACE = 10.0
 REPORTS = Path("reports")
-
 COMMAND = Command("run", "Run each task of the suites n times under each loop variant, and show pass^k.")
 COMMAND.argument("suites", nargs="+", help="suite files (suites/*.yaml)")
 COMMAND.option("-c", "--config", help="file of loop variants; else those that the suites name", many=True, default=())
@@ -66,6 +66,16 @@ COMMAND.option("--progress", help="how progress is shown on stderr", choices=KIN
 COMMAND.switch("--new", help="begin a new run even where one of the same suites and variants is there")
 COMMAND.switch("--dry-run", help="say what would be run and what it may cost, and end")
 COMMAND.switch("--gate", help="end with the exit code of the gates")
+COMMAND.option(
+    "--curtail",
+    help="with --gate: start no further trial once none can change the verdict; values that need them are undefined then",
+    choices=("on", "off"),
+    default="on",
+)
+COMMAND.switch(
+    "--first-failure",
+    help="skip a task's later trials once one has failed: pass^n stays exact, pass@1 becomes undefined",
+)
 COMMAND.option("--junit", help="write a JUnit file here, a testcase per task and variant and one per gate rule")
 COMMAND.switch("--github", help="write a step summary, outputs and annotations for a GitHub workflow")
 COMMAND.switch("--no-report", help="write no report.html")
@@ -73,7 +83,7 @@ COMMAND.switch("--no-color", help="plain text")
 COMMAND.switch("--json", help="print the run's summary as one JSON object on stdout")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What is to be run: all that the files hold, and what was chosen of it."""
 
@@ -82,19 +92,22 @@ class Plan:
     suites: tuple[Suite, ...]
     config: Config
     seed: int
+    abreast: int = 1
     sandbox: Sandbox = PLAIN
     level: str = ""
 
     def trials(self) -> Iterator[Trial]:
         """The trials that this makes, in their order."""
-        return schedule(self.suites, self.config.variants, self.seed, self.sandbox)
+        return schedule(self.suites, self.config.variants, self.seed, self.sandbox, abreast=self.abreast)
 
 
 def run(values: Values) -> int:
     """Run; gives 0 measured, 2 usage, 3 and 1 by the gates where they count, 4 incomplete, 130 interrupted."""
+    if values.origins["curtail"] == "flag" and not values.gate:
+        raise ConfigurationError.of("--curtail", "does nothing without --gate", "add --gate, or leave --curtail away")
     plan = _plan(values)
     if values.dry_run:
-        say(_described(plan, _folder(values, plan)[0]))
+        say(described(plan.config.variants, plan.suites, plan.trials(), _folder(values, plan)[0]))
         return Exit.OK
     _check_ready(plan)
     plan = _confined(values, plan)
@@ -113,7 +126,7 @@ def run(values: Values) -> int:
             spent=store.bookkeeping().usd,
             brake=brake,
         )
-        ended = _execute(execution, plan, store, values.progress)
+        ended = _execute(execution, plan, store, values)
         if ended is None:
             store.close()
             tell(f"\ninterrupted: finished trials are saved in {store.folder}. Go on with:\n  {command}")
@@ -133,13 +146,8 @@ def _plan(values: Values) -> Plan:
         trials=values.trials,
     )
     chosen, chosen_config = select(suites, config, choice)
-    return Plan(
-        all_suites=suites,
-        all_variants=config.variants,
-        suites=chosen,
-        config=chosen_config,
-        seed=values.seed,
-    )
+    abreast = values.jobs if values.first_failure else 1
+    return Plan(suites, config.variants, chosen, chosen_config, seed=values.seed, abreast=abreast)
 
 
 def _check_ready(plan: Plan) -> None:
@@ -195,9 +203,8 @@ def _open(values: Values, plan: Plan, command: str) -> RunStore:
         gates=plan.config.gates,
         natures=natures(plan.config.variants),
         settings={
-            "backend": values.backend,
-            "jobs": values.jobs,
-            "retries": values.retries,
+            **{name: values.values[name] for name in ("backend", "jobs", "retries")},
+            **({"early": {"first_failure": True}} if values.first_failure else {}),
             RECORD: [plan.level],
             "sandbox_show": list(plan.sandbox.show),
         },
@@ -231,7 +238,7 @@ def _going_on(old: Manifest, new: Manifest, folder: Path) -> str:
     return f"going on in {folder}{said}"
 
 
-def _execute(execution: Execution, plan: Plan, store: RunStore, view: str) -> Ended | None:
+def _execute(execution: Execution, plan: Plan, store: RunStore, values: Values) -> Ended | None:
     """Play the trials; None where running ones had to be given up."""
     done = store.done()
     keys = [trial.key.digest in done for trial in plan.trials()]
@@ -248,7 +255,14 @@ def _execute(execution: Execution, plan: Plan, store: RunStore, view: str) -> En
     try:
         with ExitStack() as stack:
             stack.enter_context(interruptible(asked, GRACE))
-            execution.told = watched(store, stack.enter_context(progress(view, counts)))
+            shown = watched(store, stack.enter_context(progress(values.progress, counts)))
+            execution.told = ending_early(
+                execution,
+                store,
+                shown,
+                first_failure=values.first_failure,
+                curtail=values.gate and values.curtail == "on",
+            )
             ended = execution.run(plan.trials())
             store.flush()
             return ended
@@ -258,6 +272,8 @@ def _execute(execution: Execution, plan: Plan, store: RunStore, view: str) -> En
 
 def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
     """Show what was measured and say how the run ended."""
+    if ended.reason == "curtailed":
+        mark_curtailed(store, ended)
     with quiet(github=values.github, as_json=values.json):
         code = conclude(
             store, report=not values.no_report, as_json=values.json, no_color=values.no_color, judge=values.gate
@@ -267,7 +283,9 @@ def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
         verdict = own_gate(found)
         shown = None if verdict is None else judged(verdict)
         tell_ci(found, shown, junit_path=values.junit, github=values.github, as_json=values.json)
-    if ended.reason == "complete" or (ended.reason == "budget" and len(store.done()) >= store.manifest.trials):
+    if ended.reason in {"complete", "curtailed"} or (
+        ended.reason == "budget" and len(store.done()) >= store.manifest.trials
+    ):
         return code
     reasons = {
         "interrupted": f"interrupted by {ended.detail}",
@@ -278,23 +296,3 @@ def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
     }
     tell(f"{reasons[ended.reason]}\nfinished trials are saved in {store.folder}. Go on with:\n  {command}")
     return Exit.INTERRUPTED if ended.reason == "interrupted" else Exit.INVALID
-
-
-def _described(plan: Plan, folder: Path) -> str:
-    """Say what would be run."""
-    done: frozenset[str] = frozenset()
-    if (folder / "run.json").exists():
-        with RunStore.open(folder, write=False) as store:
-            done = store.done()
-    trials = [(trial.key.variant, trial.key.digest in done) for trial in plan.trials()]
-    counts = Counter(variant for variant, is_done in trials if not is_done)
-    tasks = sum(len(suite.tasks) for suite in plan.suites)
-    lines = [
-        f"{tasks} tasks under {len(plan.config.variants)} variants: {len(trials)} trials, {counts.total()} of them left"
-    ]
-    for variant in plan.config.variants:
-        cap = variant.caps.usd
-        most = "no dollar cap" if cap is None else f"at most ${cap * counts[variant.name]:.2f} and one reply a trial"
-        lines.append(f"  {variant.name}: {counts[variant.name]} trials, {variant.provider.kind}, {most}")
-    lines.append(f"run folder: {folder}")
-    return "\n".join(lines)

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from evalkit.cli.conclude import summary_of
 from evalkit.cli.exits import Exit
+from evalkit.cli.intervals import add_confidence, add_interval, asked, idle
 from evalkit.cli.options import Command, Values, whole
 from evalkit.cli.output import colours, say, say_json, width
 from evalkit.cli.reading import Run, open_run
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.record import TrialRecord
 from evalkit.load.config import load_config
+from evalkit.measure.estimate import Ask
 from evalkit.report.clean import clean_name
 from evalkit.report.summary import task_rows
 from evalkit.report.terminal import headline, task_table
@@ -27,6 +29,8 @@ COMMAND.argument("what", help="a run folder, a name under reports/, `latest`; or
 COMMAND.argument("task", nargs="?", help="a task's id; after the word variant a config file")
 COMMAND.argument("trial", nargs="?", help="which of the task's trials, from 1")
 COMMAND.option("--variant", help="only this variant; a trial of several variants needs it")
+add_confidence(COMMAND, "intervals")
+add_interval(COMMAND)
 COMMAND.switch("--full", help="cut nothing off a trace")
 COMMAND.switch("--no-color", help="plain text")
 COMMAND.switch("--json", help="one JSON object on stdout")
@@ -34,21 +38,24 @@ COMMAND.switch("--json", help="one JSON object on stdout")
 
 def run(values: Values) -> int:
     """Show what was asked for."""
+    ask = asked(values)
+    if values.task is not None:
+        idle(values, "only a whole run has intervals")
     if values.what == VARIANT and not Path(VARIANT).exists():
         return _show_variants(values)
     found = open_run(values.what)
     with found.store:
         if values.task is None:
-            return _show_run(found, values)
+            return _show_run(found, values, ask)
         place = found.table.find_task(values.task)
         if values.trial is None:
             return _show_task(found, place, values)
         return _show_trial(found, place, values)
 
 
-def _show_run(found: Run, values: Values) -> int:
+def _show_run(found: Run, values: Values, ask: Ask) -> int:
     """The headline table, or the summary as JSON."""
-    summary = summary_of(found)
+    summary = summary_of(found, ask)
     if values.json:
         say_json(summary)
     else:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from evalkit.core.errors import ConfigurationError, RunInvalid
-from evalkit.core.record import Outcome, Stop, Verdict
+from evalkit.core.record import UNKNOWN, Outcome, Stop, Verdict
 from evalkit.parts.importers._rows import Header, Imported, Importer, Item, Note, plainly, refuse, text_of
 
 MOST_TRIALS = 1_000_000
@@ -34,9 +34,6 @@ IMPORTED = "imported"
 
 PLAIN = ("csv", "jsonl")
 """Formats that are of no harness, so that a suite is not called by them."""
-
-UNKNOWN = "unknown"
-"""The stop of a trial of which the file does not say why it ended."""
 
 TOLD = ("turns", "input_tokens", "usd", "seconds")
 """What a file may leave out, beside the stop."""

@@ -20,6 +20,10 @@ Outcome = Literal["passed", "failed", "error"]
 Verdict = Literal["pass", "fail", "unknown"]
 
 
+UNKNOWN = "unknown"
+"""The reason of a stop that nobody told: of a trial that another harness played. A cap may have ended it, or not."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
     """Everything counted so far in a trial; `usd` is None as soon as one reply's price is unknown."""
@@ -81,7 +85,7 @@ class Stop:
     """Why a trial ended.
 
     `reason` is one of `finished`, `cap:turns|tokens|seconds|usd`, `gave_up`, `detector:NAME`, `guardrail:NAME`, `tool_error`, `refusal`,
-    `truncated`, `context_overflow`, `error:NAME`. Only `error:*` is void: our own world broke.
+    `truncated`, `context_overflow`, `error:NAME`; of imported trials also `UNKNOWN`. Only `error:*` is void: our own world broke.
     """
 
     reason: str

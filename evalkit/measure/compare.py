@@ -28,7 +28,8 @@ class Comparison:
     `low` and `high` bound the mean difference over tasks of this kind at `confidence`. `p` is the two-sided p that decides (exact or
     mid-p), `p_exact` and `p_mid` are both, `p_adjusted` is Holm's over all comparisons made together. `p_within` answers another
     question, whether the two are identical on these very tasks; it is given only where fewer than six tasks differ. `better`,
-    `worse` and `equal` count tasks, as the metric understands better. `undefined` names tasks without a value.
+    `worse` and `equal` count tasks, as the metric understands better. `undefined` names tasks without a value; where only trials are
+    unknown, the difference will lie between `worst` and `best`, whatever these trials bring.
     """
 
     variant: str
@@ -48,14 +49,25 @@ class Comparison:
     better: int = 0
     worse: int = 0
     equal: int = 0
+    worst: float | None = None
+    best: float | None = None
     undefined: tuple[str, ...] = ()
     why: str = ""
     sentence: str = ""
 
+    @property
+    def differing(self) -> int:
+        """How many tasks differ."""
+        return self.better + self.worse
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pair:
-    """A metric of two variants on the same tasks: `differences` of shape (tasks,), or None, and then `why`."""
+    """A metric of two variants on the same tasks: `differences` of shape (tasks,), or None, and then `why`.
+
+    Where only trials are unknown, `worst` and `best` are the mean difference with all of them read for the baseline and for the variant.
+    `skipped` says that passes are not all known, since trials were skipped after a first failure.
+    """
 
     variant: str
     baseline: str
@@ -65,6 +77,9 @@ class Pair:
     first: Shares | None = None
     second: Shares | None = None
     differences: Floats | None = None
+    worst: float | None = None
+    best: float | None = None
+    skipped: bool = False
     undefined: tuple[str, ...] = ()
     why: str = ""
 
@@ -118,9 +133,31 @@ def pair(table: Table, metric: Metric, variant: str, baseline: str, *, task: str
         return Pair(variant=variant, baseline=baseline, metric=metric, tasks=tasks, trials=trials, why=why)
     undefined, why = _obstacle(first, second, a, b)
     blank = Pair(
-        variant=variant, baseline=baseline, metric=metric, tasks=tasks, trials=trials, undefined=undefined, why=why
+        variant=variant,
+        baseline=baseline,
+        metric=metric,
+        tasks=tasks,
+        trials=trials,
+        skipped=table.first_failure,
+        undefined=undefined,
+        why=why,
     )
-    return blank if why else replace(blank, first=a, second=b, differences=b.values - a.values)
+    if not why:
+        return replace(blank, first=a, second=b, differences=b.values - a.values)
+    if not np.array_equal(first.places, second.places) or not undefined or (a.short | b.short).any():
+        return blank
+    worst, best = (_gap(a.filled(hit=not hit), b.filled(hit=hit)) for hit in _readings(metric))
+    return replace(blank, worst=worst, best=best)
+
+
+def _readings(metric: Metric) -> tuple[bool, bool]:
+    """Give how the variant's unknown trials are read at worst and at best: as hits or not."""
+    return not metric.more_is_better, metric.more_is_better
+
+
+def _gap(first: Shares, second: Shares) -> float:
+    """Give the mean difference of two variants of whose trials all are known."""
+    return float((second.values - first.values).mean())
 
 
 def _obstacle(first: Reading, second: Reading, a: Shares, b: Shares) -> tuple[tuple[str, ...], str]:
@@ -133,7 +170,7 @@ def _obstacle(first: Reading, second: Reading, a: Shares, b: Shares) -> tuple[tu
         return (), "no task is planned"
     for what, bad in (
         (f"fewer than k={a.k} trials", a.short | b.short),
-        ("trials missing or in error", a.open | b.open),
+        (f"trials {max(a.doubt, b.doubt, key=len)}", a.open | b.open),
     ):
         if bad.any():
             names = first.named(bad)
@@ -150,6 +187,8 @@ def _compared(pair: Pair, confidence: float, seed: int) -> Comparison:
         tasks=pair.tasks,
         trials=pair.trials,
         confidence=confidence,
+        worst=pair.worst,
+        best=pair.best,
         undefined=pair.undefined,
         why=pair.why,
     )
@@ -168,7 +207,7 @@ def _compared(pair: Pair, confidence: float, seed: int) -> Comparison:
         p=test.p,
         p_exact=test.exact,
         p_mid=test.mid,
-        p_within=_within(pair.first, pair.second, test),
+        p_within=None if pair.skipped else _within(pair.first, pair.second, test),
         better=better,
         worse=worse,
         equal=differences.size - up - down,
@@ -184,6 +223,9 @@ def _worded(found: Comparison, metric: Metric) -> Comparison:
     """Say the comparison in a sentence."""
     if found.difference is None or found.low is None or found.high is None or found.p_adjusted is None:
         text = f"{found.variant} against {found.baseline}: {found.metric} cannot be compared, {found.why}"
+        if found.worst is not None and found.best is not None:
+            low, high = sorted((found.worst, found.best))
+            text += f"; whatever they bring, the difference lies in {bracket(low, high, digits=2)}"
         return replace(found, sentence=text)
     size = number(abs(found.difference), digits=2)
     if round(found.difference, 2) == 0.0:
@@ -196,15 +238,4 @@ def _worded(found: Comparison, metric: Metric) -> Comparison:
         f"{found.variant} {change} against {found.baseline} {bracket(found.low, found.high, digits=2)}, "
         f"{counted(found.tasks, 'task')}, {span(found.trials)}, {p_value(found.p_adjusted)} (Holm)"
     )
-    return replace(found, sentence=text + _limits(found))
-
-
-def _limits(found: Comparison) -> str:
-    """Say where the test cannot reach 5%, and what can be said instead."""
-    differing = found.better + found.worse
-    if differing >= FEWEST_DIFFERING:
-        return ""
-    text = f"; {counted(differing, 'task')} differ{'s' if differing == 1 else ''}, and 5% cannot be reached with fewer than {FEWEST_DIFFERING}"
-    if found.p_within is not None:
-        text += f" (another question, are the two identical on these tasks: {p_value(found.p_within)}, trials permuted within tasks)"
-    return text
+    return replace(found, sentence=text)

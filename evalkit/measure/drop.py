@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from scipy.special import ndtri
 
 from evalkit.measure.arrays import Floats
@@ -17,7 +18,7 @@ from evalkit.measure.metrics import metric as read_metric
 from evalkit.measure.metrics.pass_at import PassAt
 from evalkit.measure.metrics.pass_hat import PassHat
 from evalkit.measure.odds import Word, normal_chance, tasks_needed
-from evalkit.measure.paired import bonett_price, holm, sign_flip
+from evalkit.measure.paired import NEGLIGIBLE, bonett_price, holm, sign_flip
 from evalkit.measure.rule import HELD, Rule
 from evalkit.measure.ruling import Ruling
 from evalkit.measure.table import Table
@@ -81,6 +82,8 @@ def judge_drop(table: Table, rule: Rule, variant: str, task: int | None, family:
         confidence=family.confidence,
         scope="population",
         tasks=found.tasks,
+        method="none" if change is None else "bonett-price",
+        trials=found.trials,
         threshold=-rule.bound if rule.metric.more_is_better else rule.bound,
         verdict=verdict,
         sentence=_sentence(rule, found, change, worse, family.confidence),
@@ -173,10 +176,25 @@ def _sentence(
         told.append(
             "significantly worse in " + ", ".join(f"{text} ({p_value(p)} one-sided, Holm)" for text, p in worse)
         )
+    if not worse and change.verdict != "fail" and rule.kind != "point" and _toothless(found, confidence):
+        told.append(
+            f"only {counted(_differing(found), 'task')} differ{'s' if _differing(found) == 1 else ''}, so that no change of {rule.metric.text} could be significant"
+        )
     told.append(flip(change.flips, exact=False))
     if change.needed is not None:
         told.append(f"about {change.needed:,} tasks would tell")
     return (
         f"{head}: {number(change.value)} ({counted(found.tasks, 'task')}, {span(found.trials)}), one-sided "
-        f"{percent(confidence)} bounds {bracket(change.low, change.high)}; " + "; ".join(told)
+        f"{percent(confidence)} bounds {bracket(change.low, change.high)} (population, bonett-price); "
+        + "; ".join(told)
     )
+
+
+def _differing(found: Pair) -> int:
+    """Count the tasks that differ."""
+    return 0 if found.differences is None else int(np.count_nonzero(np.abs(found.differences) > NEGLIGIBLE))
+
+
+def _toothless(found: Pair, confidence: float) -> bool:
+    """Tell whether too few tasks differ for a one-sided sign-flip test: the least exact p of m differing tasks is 1/2^m."""
+    return 0.5 ** _differing(found) > 1.0 - confidence

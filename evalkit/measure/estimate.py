@@ -158,6 +158,10 @@ def conclude(reading: Reading, asked: Ask) -> Estimate:
             undefined=reading.named(found.open),
             why=unknown(reading, found),
         )
+    if reading.table.first_failure and (reading.task is not None or asked.scope == "suite"):
+        value = float(found.values.mean())
+        why = "no interval: it would want all trials of a task, and some were skipped after a first failure"
+        return _estimate(reading, asked, value=value, worst=value, best=value, why=why)
     value, hits, (low, high) = valued(
         found.kinds(), found.k, asked, any_of_k=found.any_of_k, one_task=reading.task is not None
     )
@@ -168,7 +172,9 @@ def unknown(reading: Reading, found: Shares) -> str:
     """Say how many trials of a reading are unknown, and in which tasks."""
     names = reading.named(found.open)
     lost, planned = int(found.unknown.sum()), int(found.trials.sum())
-    return f"{lost} of {planned} trials are missing or in error, in {len(names)} of {found.trials.size} tasks: {listed(names)}"
+    return (
+        f"{lost} of {planned} trials are {found.doubt}, in {len(names)} of {found.trials.size} tasks: {listed(names)}"
+    )
 
 
 def _too_few(reading: Reading, found: Shares) -> str:

@@ -83,8 +83,41 @@ def judge(
     return Judgement(verdict=_worst(rulings), rules=tuple(rulings), unmeasured=lost)
 
 
-def _worst(rulings: Sequence[Ruling]) -> Word:
-    """Give the worst of the rulings' verdicts; there is at least one."""
+def settled(table: Table, rules: Sequence[Rule | Gate | str]) -> Word | None:
+    """Give the verdict of the whole run where no trial that is still to come can change it: pass or fail, else None.
+
+    It is fail as soon as one bound on a value is missed whatever the unknown trials bring, and pass once all are met so (see `judge`): exact curtailment,
+    which errs just as often as the full run. A drop never settles beforehand: its bounds do not move one way, and Holm's adjustment
+    grows with the pairs that are known.
+    """
+    asked, words = Ask(sides=1), set[Word]()
+    cases = [case for one in all_rules(rules) for case in _cases(table, one, per_task=False)]
+    for rule, variant, task in cases:
+        if rule.baseline is not None:
+            words.add("inconclusive")
+            continue
+        reading = read(table, rule.metric, variant, task=task)
+        bar = Bar(sense=rule.sense, bound=rule.bound, kind=rule.kind)
+        words.add(_verdict(reading, conclude(reading, asked), bar, asked)[0])
+    if "fail" in words:
+        return "fail"
+    return "pass" if words == {"pass"} else None
+
+
+def together(judgements: Sequence[Judgement]) -> Judgement:
+    """Take several judgements as one: all rules, the worst verdict, each variant's share of unmeasured trials. Raises `ValueError` for none."""
+    if not judgements:
+        raise ValueError("there is no judgement")
+    return Judgement(
+        verdict=_worst(judgements),
+        rules=tuple(rule for one in judgements for rule in one.rules),
+        why="; ".join(one.why for one in judgements if one.why),
+        unmeasured={name: lost for one in judgements for name, lost in one.unmeasured.items()},
+    )
+
+
+def _worst(rulings: Sequence[Ruling | Judgement]) -> Word:
+    """Give the worst of the verdicts; there is at least one."""
     said = {ruling.verdict for ruling in rulings}
     order: tuple[Word, ...] = ("invalid", "fail", "inconclusive", "pass")
     return next(word for word in order if word in said)
@@ -112,8 +145,8 @@ def _cases(table: Table, rule: Rule, *, per_task: bool) -> list[tuple[Rule, str,
 
 
 def _unmeasured(table: Table) -> dict[str, float]:
-    """Give the share of each variant's planned trials that are missing or in error; 0 where none is planned."""
-    lost, planned = (table.errors + table.missing).sum(axis=0), table.planned.sum(axis=0)
+    """Give the share of each variant's planned trials that are in error or missing, but for skipped ones; 0 where none is planned."""
+    lost, planned = (table.errors + table.missing - table.skipped).sum(axis=0), table.planned.sum(axis=0)
     return {
         name: float(lost[place] / planned[place]) if planned[place] else 0.0
         for place, name in enumerate(table.variants)
@@ -147,6 +180,8 @@ def _judge_value(table: Table, rule: Rule, variant: str, task: int | None, asked
         confidence=asked.confidence,
         scope=estimate.scope,
         tasks=estimate.tasks,
+        method=estimate.method,
+        trials=estimate.trials,
         threshold=rule.bound,
         verdict=verdict,
         sentence=_sentence(rule, estimate, verdict, chances, reason),
@@ -203,11 +238,13 @@ def _sentence(rule: Rule, estimate: Estimate, verdict: Word, chances: Odds, reas
             between = f"; it lies between {number(low)} and {number(high)}"
         return f"{estimate.metric} of {whose} is undefined: {estimate.why}{between}; " + "; ".join(rest)
     if estimate.low is None or estimate.high is None:
+        rest += [estimate.why] if estimate.why else []
         return f"{estimate.metric} of {whose} = {number(estimate.value)}; " + "; ".join(rest)
     rest.extend(_outlook(estimate, chances, rule.sense))
     return (
         f"{estimate.metric} of {whose} = {number(estimate.value)} ({_basis(estimate, chances)}), one-sided "
-        f"{percent(estimate.confidence)} bounds {bracket(estimate.low, estimate.high)}; " + "; ".join(rest)
+        f"{percent(estimate.confidence)} bounds {bracket(estimate.low, estimate.high)} ({estimate.scope}, {estimate.method}); "
+        + "; ".join(rest)
     )
 
 
@@ -229,9 +266,13 @@ def _outlook(estimate: Estimate, chances: Odds, sense: Literal[">=", "<="]) -> l
         more, fewer = ("more", "fewer") if sense == ">=" else ("fewer", "more")
         passes = "no count" if chances.pass_at is None else f"{chances.pass_at} or {more}"
         fails = "no count" if chances.fail_at is None else f"{chances.fail_at} or {fewer}"
-        told.append(
-            f"of {of} {chances.unit}, {passes} pass{'es' if chances.pass_at is None else ''} and {fails} fail{'s' if chances.fail_at is None else ''}"
-        )
+        if chances.pass_at is None and chances.fail_at is None:
+            few = chances.unit if of != 1 else chances.unit.removesuffix("s")
+            told.append(f"{of} {few} cannot decide it, however many pass")
+        else:
+            told.append(
+                f"of {of} {chances.unit}, {passes} pass{'es' if chances.pass_at is None else ''} and {fails} fail{'s' if chances.fail_at is None else ''}"
+            )
     if chances.flips is not None:
         told.append(flip(chances.flips, exact=chances.exact))
     if chances.needed is not None:

@@ -15,13 +15,16 @@ from evalkit.measure.arrays import Bools, Floats, Ints
 from evalkit.measure.passing import histogram, pass_at_k, pass_hat_k
 from evalkit.measure.table import Table
 
+LOST = "missing or in error"
+"""What unknown trials usually are."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shares:
     """A metric that is a mean over tasks of values in [0, 1], as counts of shape (tasks,).
 
     Of a task's `trials` planned ones, `hits` are known to be hits and of `unknown` ones nobody knows. A task's value
-    is the share of its k-subsets of trials that are all hits, or that hold at least one where `any_of_k`.
+    is the share of its k-subsets of trials that are all hits, or that hold at least one where `any_of_k`. `doubt` says what unknown trials are.
     """
 
     trials: Ints
@@ -29,6 +32,7 @@ class Shares:
     unknown: Ints
     k: int = 1
     any_of_k: bool = False
+    doubt: str = LOST
 
     @property
     def short(self) -> Bools:

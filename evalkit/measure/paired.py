@@ -35,7 +35,9 @@ FEWEST_FOR_MID_P = 10
 FEWEST_DIFFERING = 6
 """With fewer differing tasks than this, no two-sided sign-flip test can reach 5%."""
 
-_TIE = 1e-9
+NEGLIGIBLE = 1e-9
+"""Differences of at most this size are none."""
+
 _DIGITS = 12
 _MOST_TASKS = 500
 _MOST_SUMS = 1 << 14
@@ -69,7 +71,7 @@ def sign_flip(differences: Floats, *, side: Side = "two-sided", seed: int = 0) -
     9,999 times from `seed`, the observed pattern counted in. `less` asks for a sum this low or lower.
     Sources: Fisher 1935; Phipson & Smyth 2010 for counting the observed pattern; Lancaster 1961 for mid-p.
     """
-    moved = np.round(differences[np.abs(differences) > _TIE], _DIGITS)
+    moved = np.round(differences[np.abs(differences) > NEGLIGIBLE], _DIGITS)
     if moved.size == 0:
         return SignFlip(exact=1.0, mid=1.0, tasks=differences.size, differing=0, enumerated=True)
     observed = float(moved.sum())
@@ -143,7 +145,7 @@ def within_tasks(first: Shares, second: Shares) -> float | None:
         if sums.size > _MOST_SUMS:
             return None
         chances = np.bincount(places, weights=np.multiply.outer(chances, weights).ravel()).astype(np.float64)
-    return min(1.0, float(chances[np.abs(sums) >= abs(observed) - _TIE].sum()))
+    return min(1.0, float(chances[np.abs(sums) >= abs(observed) - NEGLIGIBLE].sum()))
 
 
 def _splits(n_a: int, n_b: int, hits: int, kind: Shares) -> tuple[Floats, Floats]:
@@ -187,5 +189,5 @@ def _drawn_sums(sizes: Floats, counts: Ints, seed: int) -> Floats:
 def _tails(sums: Floats, observed: float, side: Side) -> tuple[float, float]:
     """Give the shares of sums that are more extreme than the observed one, and as extreme."""
     surplus = observed - sums if side == "less" else np.abs(sums) - abs(observed)
-    more = float(np.mean(surplus > _TIE))
-    return more, float(np.mean(surplus >= -_TIE)) - more
+    more = float(np.mean(surplus > NEGLIGIBLE))
+    return more, float(np.mean(surplus >= -NEGLIGIBLE)) - more

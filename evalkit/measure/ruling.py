@@ -17,7 +17,7 @@ class Ruling:
     """A rule judged for one variant, and one task where it speaks of one.
 
     `value` is the metric's (the difference variant - baseline where there is a `baseline`), None where undefined, and then `why`. `low`
-    and `high` are one-sided bounds, each at `confidence` by itself. `threshold` is what the value is held to. `flips` is the chance
+    and `high` are one-sided bounds, each at `confidence` by itself, made by `method` for the `scope`; `trials` are the least and the most of a task. `threshold` is what the value is held to. `flips` is the chance
     that the same run, made again, is judged otherwise, None, and then `flips_why`. `pass_at` and `fail_at` are the counts of tasks (of
     trials, for one task) at which the rule passes and fails, `needed` how many would give a clear verdict. `worst` and `best` are the
     value with every unknown trial read as bad and as good.
@@ -31,6 +31,8 @@ class Ruling:
     confidence: float
     scope: str
     tasks: int
+    method: str = "none"
+    trials: tuple[int, int] = (0, 0)
     threshold: float
     verdict: Word
     sentence: str
@@ -59,6 +61,7 @@ def invalid(table: Table, rule: Rule, variant: str, task: int | None, confidence
         kind=rule.kind,
         confidence=confidence,
         scope="none",
+        trials=(int(table.planned[:, place].min(initial=0)), int(table.planned[:, place].max(initial=0))),
         tasks=1 if task is not None else int((table.planned[:, place] > 0).sum()),
         threshold=rule.bound,
         verdict="invalid",

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evalkit.core.record import UNKNOWN
 from evalkit.measure.arrays import Bools, Floats
 from evalkit.measure.interval import tail
-from evalkit.measure.paired import DRAWS, FEWEST_DIFFERING, SignFlip, bonett_price, holm, sign_flip
+from evalkit.measure.paired import DRAWS, SignFlip, bonett_price, holm, sign_flip
 from evalkit.measure.table import Table, listed
 from evalkit.measure.words import bracket, counted, number, p_value, span
 
@@ -90,10 +91,11 @@ def stop_shifts(
     table: Table,
     *,
     baseline: str | None = None,
+    pairs: Sequence[tuple[str, str]] | None = None,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> tuple[StopShift, ...]:
-    """Compare the stops of every other variant with those of the baseline (else the table's own, else the first variant).
+    """Compare the stops of every other variant with those of the baseline (else the table's own, else the first variant), or just the `pairs`.
 
     A trial that is missing or in error leaves its pair undefined. Raises `ConfigurationError` for a name that there is not and a
     confidence outside (0, 1). Empty where there is no other variant.
@@ -101,8 +103,10 @@ def stop_shifts(
     tail(confidence, 2)
     if not table.variants:
         return ()
-    chosen = table.find_variant(baseline or table.baseline or table.variants[0])
-    found = [_shift(table, place, chosen, confidence, seed) for place in range(len(table.variants)) if place != chosen]
+    chosen = table.variants[table.find_variant(baseline or table.baseline or table.variants[0])]
+    couples = [(name, chosen) for name in table.variants if name != chosen] if pairs is None else pairs
+    places = [tuple(map(table.find_variant, couple)) for couple in couples]
+    found = [_shift(table, place, base, confidence, seed) for place, base in places]
     adjusted = iter(holm([one.p for one in found if one.p is not None]))
     return tuple(_worded(one if one.p is None else replace(one, p_adjusted=next(adjusted))) for one in found)
 
@@ -205,11 +209,21 @@ def _obstacle(table: Table, here: Bools, place: int, chosen: int) -> tuple[tuple
     for what, bad in (
         ("planned for one of the two only", alone),
         ("with trials missing or in error", here & ~whole),
+        ("with trials not told why they stopped", here & _untold(table, place, chosen)),
     ):
         if bad.any():
             names = tuple(table.task_name(int(task)) for task in np.flatnonzero(bad))
             return names, f"{len(names)} of {counted(int(here.sum()), 'task')} {what}: {listed(names)}"
     return (), ""
+
+
+def _untold(table: Table, place: int, chosen: int) -> Bools:
+    """Find the tasks with a trial of either variant of whose end nobody told, shape (tasks,)."""
+    if UNKNOWN not in table.stops:
+        return np.zeros(len(table.tasks), dtype=np.bool_)
+    counts = table.count(table.stop == table.stops.index(UNKNOWN))
+    untold: Bools = (counts[:, place] + counts[:, chosen]) > 0
+    return untold
 
 
 def _shares(table: Table, variant: int, here: Bools) -> Floats:
@@ -264,7 +278,4 @@ def _worded(found: StopShift) -> StopShift:
         f"{number(first.baseline, digits=2)} to {number(first.variant, digits=2)}, "
         f"difference {bracket(first.low, first.high, digits=2)}"
     )
-    if found.differing < FEWEST_DIFFERING:
-        differ = f"{counted(found.differing, 'task')} differ{'s' if found.differing == 1 else ''}"
-        text += f"; {differ}, and 5% cannot be reached with fewer than {FEWEST_DIFFERING}"
     return replace(found, sentence=text)

@@ -7,9 +7,9 @@ counted as missing. Columns are plain arrays, so that a million trials are count
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,8 @@ class Table:
     `tasks` are (suite, id) in the order of the plan, `planned` (T, V) how many trials were asked for. Of shape (R,): `task`,
     `variant` and `stop` are places in `tasks`, `variants` and `stops`, `index` counts a task's trials under a variant from 1,
     `outcome` and `graded` are codes of `OUTCOMES` and `VERDICTS`, `usd` is NaN where a price is unknown.
-    Counted from these, (T, V): `passed`, `failed`, `errors` and `missing`, which add up to `planned`.
+    `first_failure` says that a task's later trials were skipped once one had failed, `curtailed` that no trial was started any more once a
+    gate's verdict stood. Counted from these, (T, V): `passed`, `failed`, `errors` and `missing`, which add up to `planned`.
     Raises `RunInvalid` for rows beside the plan, doubled rows, and columns that do not fit each other.
     """
 
@@ -70,6 +71,8 @@ class Table:
     tokens: Ints
     usd: Floats
     seconds: Floats
+    first_failure: bool = False
+    curtailed: bool = False
     passed: Ints = field(init=False, repr=False)
     failed: Ints = field(init=False, repr=False)
     errors: Ints = field(init=False, repr=False)
@@ -116,6 +119,8 @@ class Table:
         variants: Sequence[str],
         planned: npt.ArrayLike,
         baseline: str | None = None,
+        first_failure: bool = False,
+        curtailed: bool = False,
         **columns: Unpack[Columns],
     ) -> Table:
         """Build a table from columns as a store gives them, one entry a recorded trial, in any order.
@@ -142,6 +147,8 @@ class Table:
             tokens=np.array(list(columns["tokens"]), dtype=np.int64),
             usd=np.array(list(columns["usd"]), dtype=np.float64),
             seconds=np.array(list(columns["seconds"]), dtype=np.float64),
+            first_failure=first_failure,
+            curtailed=curtailed,
         )
 
     @property
@@ -149,6 +156,13 @@ class Table:
         """Where a task's planned trials were all measured, shape (T, V): none missing, none in error, and at least one planned."""
         whole: Bools = (self.planned > 0) & (self.missing == 0) & (self.errors == 0)
         return whole
+
+    @property
+    def skipped(self) -> Ints:
+        """Missing trials that were not started on purpose, shape (T, V): after a task's first failure, or after the verdict stood."""
+        if self.curtailed:
+            return self.missing
+        return np.where(self.failed > 0, self.missing, 0) if self.first_failure else np.zeros_like(self.missing)
 
     def count(self, rows: Bools) -> Ints:
         """Count the rows that are True, shape (R,), by task and variant, shape (T, V)."""
@@ -177,6 +191,23 @@ class Table:
         """Name a task for people: its id, with the suite before it where the run has several suites."""
         suite, task = self.tasks[place]
         return task if self.one_suite else f"{suite}/{task}"
+
+
+def joined(table: Table, other: Table) -> Table:
+    """Add the rows of another table of the same plan; where both have a row of one trial, the other's stands. Raises `RunInvalid` for unlike plans."""
+    if (table.tasks, table.variants) != (other.tasks, other.variants) or (table.planned != other.planned).any():
+        raise RunInvalid("tables of unlike plans have no rows in common")
+    stops = tuple(dict.fromkeys((*table.stops, *other.stops)))
+    places = np.array([stops.index(reason) for reason in other.stops], dtype=np.int64)
+    size = int(table.planned.max(initial=0)) + 1
+    trials = [(one.task * len(one.variants) + one.variant) * size + one.index for one in (table, other)]
+    kept = ~np.isin(trials[0], trials[1])
+    names = ("task", "variant", "index", "outcome", "graded", "turns", "tokens", "usd", "seconds")
+    columns: dict[str, Any] = {
+        name: np.concatenate((getattr(table, name)[kept], getattr(other, name))) for name in names
+    }
+    stop = np.concatenate((table.stop[kept], places[other.stop]))
+    return replace(table, stops=stops, stop=stop, **columns)
 
 
 def _paired(suite: Iterable[str], task: Iterable[str]) -> list[tuple[str, str]]:

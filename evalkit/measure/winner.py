@@ -46,6 +46,8 @@ def winner(table: Table, k: int, *, seed: int = 0) -> Winner | None:
     Only variants that are defined on all tasks of the run are compared. Raises `ValueError` for k < 1. At more than 1,024
     trials a task there is no luck worth the name, and None is given.
     """
+    if table.first_failure:
+        return None  # the rate at which a task passes is not known
     found: dict[str, Shares] = {}
     for name in table.variants:
         shares = read(table, PassHat(k), name).found

@@ -26,6 +26,11 @@ def differences(variants: Sequence[Variant]) -> list[dict[str, Any]]:
     ]
 
 
+def pointers(variants: Sequence[Variant]) -> tuple[str, ...]:
+    """List the places alone."""
+    return tuple(one["pointer"] for one in differences(variants))
+
+
 def _leaves(value: JSON, pointer: str) -> Iterator[tuple[str, str]]:
     """The values of an object that are no objects themselves, each with its JSON Pointer (RFC 6901)."""
     if isinstance(value, Mapping) and value:

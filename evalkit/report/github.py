@@ -14,6 +14,7 @@ from typing import Any
 
 from evalkit.report.clean import clean_line, clean_name
 from evalkit.report.headline import GATE_TONES, SENTENCE, deepest, hat, metric_name, possible, size, verdict
+from evalkit.report.limits import limits
 from evalkit.report.natures import nature_caveats
 from evalkit.report.numbers import (
     UNDEFINED,
@@ -58,7 +59,7 @@ def markdown(
         parts += ["### Gate", *_gate(gate)]
     if comparisons:
         parts += ["### Differences to the baseline", _differences(comparisons)]
-        parts.append(_block(one["sentence"] for one in comparisons))
+        parts.append(_block([*(one["sentence"] for one in comparisons), *limits(comparisons)]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -198,7 +199,8 @@ def _gate(gate: Mapping[str, Any]) -> list[str]:
         task = code(rule["task"]) if rule.get("task") else ""
         rows.append([code(rule["rule"]), code(rule["variant"]), task, value, bound, f"{symbol} {word.lower()}"])
     told = [_table(["rule", "variant", "task", "value", "bound", "verdict"], rows)] if rows else []
-    return [*told, _block([*([gate["why"]] if gate.get("why") else []), *(rule["sentence"] for rule in rules)])]
+    notes = [*([gate["why"]] if gate.get("why") else []), *gate.get("notes", ())]
+    return [*told, _block([*notes, *(rule["sentence"] for rule in rules)])]
 
 
 def _differences(comparisons: Sequence[Mapping[str, Any]]) -> str:

@@ -30,6 +30,12 @@ GATE_TONES: Mapping[str, tuple[str, str, Tone]] = {
 """Symbol, word and tone of each verdict of a gate."""
 
 
+SCOPES = {"population": "for more tasks of this kind (population)", "suite": "for these very tasks again (suite)"}
+"""What an interval of each scope speaks of."""
+
+TIED = 3
+"""Variants of the same highest value that are named."""
+
 TELLING = 6
 """Tasks that must differ before a difference can be told from chance at 5 %."""
 
@@ -81,12 +87,48 @@ def verdict(
 
 def caveats(summary: Mapping[str, Any]) -> Iterator[str]:
     """What a reader must know before believing the numbers, each as a sentence."""
-    done = summary["completeness"]
+    done = {**summary["completeness"]}
+    done["missing"] -= done.get("skipped", 0)
+    yield from summary.get("early", ())
     if done["missing"] or done["errors"]:
         parts = [times(done[name], noun) for name, noun in (("missing", "trial"), ("errors", "trial")) if done[name]]
         words = [f"{part} {what}" for part, what in zip(parts, _lacks(done), strict=True)]
         yield f"Incomplete: {' and '.join(words)}, of {done['planned']:,} planned."
+    yield from bare(summary)
     yield from nature_caveats(summary["natures"])
+
+
+def bare(summary: Mapping[str, Any]) -> Iterator[str]:
+    """What data as bare as these can say and what not: one task, one trial a task, unequal trials, all passed, all failed, all in error."""
+    told: dict[str, list[str]] = {}
+    for name, variant in summary["variants"].items():
+        for sentence in _bare(variant):
+            told.setdefault(sentence, []).append(clean_name(name))
+    several = len(summary["variants"]) > 1
+    for sentence, names in told.items():
+        whose = f"{', '.join(names)}: " if several and len(names) < len(summary["variants"]) else ""
+        yield f"{whose}{sentence if whose else sentence[0].upper() + sentence[1:]}"
+
+
+def _bare(variant: Mapping[str, Any]) -> Iterator[str]:
+    """The same of one variant."""
+    first = variant["pass_hat"].get("1", {})
+    least, most = first.get("n") or (0, 0)
+    alone = variant["tasks"] == 1
+    if variant["errors"] and not judged(variant):
+        yield "all trials that were played are in error, so nothing can be said of the agent: see `error:` among the stops."
+    if alone and judged(variant):
+        yield "one task: its own trials can be told, but nothing of other tasks, and no comparison can be more than chance."
+    if most == 1 and judged(variant):
+        yield "one trial a task: pass@1 can be told; whether the same task works again (pass^k for k > 1) cannot. Give -n 8."
+    if least < most and judged(variant):
+        yield f"tasks have {least} to {most} trials: pass^k can be told up to k = {least}, and not beyond."
+    if first.get("value") in (0, 1) and known(first.get("low")):
+        word, other = ("passed", "failures") if first["value"] == 1 else ("failed", "passes")
+        deep = hat(variant, least)
+        end = f"at least {rate(deep['low'])}" if first["value"] == 1 else f"at most {rate(deep['high'])}"
+        if known(deep["low"]):
+            yield f"every trial {word}: that shows no {other}, not that there are none; {metric_name(least)} is {end} ({_level(deep)} interval)."
 
 
 def reasons(summary: Mapping[str, Any], ks: Sequence[int]) -> Iterator[str]:
@@ -101,6 +143,9 @@ def reasons(summary: Mapping[str, Any], ks: Sequence[int]) -> Iterator[str]:
                 ranged = ranged or possible(found) != ""
         for reason, metrics in lost.items():
             yield f"{clean_name(name)}: {', '.join(metrics)} undefined, {clean_line(reason, SENTENCE)}"
+        caps = variant["cap_rate"]
+        if not lost and not known(caps["value"]):
+            yield f"{clean_name(name)}: cap rate undefined, {clean_line(caps.get('why') or 'no reason is given', SENTENCE)}"
     if ranged:
         yield "a…b is the range from all of these trials failed to all of them passed"
 
@@ -156,20 +201,37 @@ def _estimated(summary: Mapping[str, Any]) -> str:
     variants = summary["variants"]
     if k == 0:
         return "No trial has been measured."
+    wanted = k
+    k = next(
+        (one for one in range(k, 0, -1) if any(known(hat(variant, one)["value"]) for variant in variants.values())), 0
+    )
+    if k == 0:
+        return f"{metric_name(wanted)} is undefined: trials are missing, in error, or too few."
     found = {name: hat(variant, k) for name, variant in variants.items() if known(hat(variant, k)["value"])}
-    if not found:
-        return f"{metric_name(k)} is undefined: trials are missing, in error, or too few."
     name = max(found, key=lambda one: found[one]["value"])
     best = found[name]
     what = f"passes all {k} of {k} attempts" if k > 1 else "passes"
     sentence = (
         f"{clean_name(name)} {what} with probability {rate(best['value'])} "
-        f"({_level(best)} interval {interval(best['low'], best['high'])}; {times(variants[name]['tasks'], 'task')})."
+        f"({_level(best)} interval {interval(best['low'], best['high'])}{_whose(best)}; {times(variants[name]['tasks'], 'task')})."
     )
     if len(found) > 1:
-        sentence += f" It is the highest of {len(found)}, and {_overstated(summary.get('highest'), name, len(found))}."
+        tied = [clean_name(one) for one in found if one != name and found[one]["value"] == best["value"]]
+        sentence += f" {_chosen(tied, len(found), _overstated(summary.get('highest') if k == wanted else None, name, len(found)))}"
+    if k < wanted:
+        sentence += f" {metric_name(wanted)} is undefined: trials are missing, in error, or too few."
     lost = len(variants) - len(found)
     return sentence + (f" {metric_name(k)} of {times(lost, 'other variant')} is undefined." if lost else "")
+
+
+def _chosen(tied: Sequence[str], several: int, overstated: str) -> str:
+    """Say how the variant of the sentence was chosen among several, where others have the same value too."""
+    if len(tied) == several - 1:
+        return f"{'Both' if several == 2 else f'All {several}'} variants have this value, so that none is the better by it."
+    if tied:
+        with_whom = ", ".join(tied) if len(tied) <= TIED else f"{len(tied)} others"
+        return f"It shares the highest value of {several} with {with_whom}, and {overstated}."
+    return f"It is the highest of {several}, and {overstated}."
 
 
 def _overstated(highest: Mapping[str, Any] | None, name: str, several: int) -> str:
@@ -179,6 +241,22 @@ def _overstated(highest: Mapping[str, Any] | None, name: str, several: int) -> s
     surplus = highest["overstates"]
     size = f"about {surplus:.2f}" if surplus >= 0.005 else "less than 0.01"
     return f"the highest of {several} that are alike overstates by {size}: run it again before you quote it"
+
+
+def _whose(found: Mapping[str, Any]) -> str:
+    """What an interval speaks of, where it is not what intervals usually do."""
+    return " for these very tasks" if found.get("scope") == "suite" else ""
+
+
+def how(summary: Mapping[str, Any]) -> str:
+    """How the intervals of the summary were made; empty where there is none."""
+    ways = {
+        f"{one['method']}, {SCOPES.get(one['scope'], one['scope'])}, {_level(one)}"
+        for variant in summary["variants"].values()
+        for one in variant["pass_hat"].values()
+        if known(one["low"]) and one.get("method")
+    }
+    return f"intervals: {'; '.join(sorted(ways))}" if ways else ""
 
 
 def _level(found: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ from evalkit.report.clean import clean_name
 from evalkit.report.configs import differences
 from evalkit.report.figures import Bar, Curve, Sketch, decay, drawn, stacked
 from evalkit.report.headline import GATE_TONES, caveats, deepest, depths, hat, reasons, size, verdict
+from evalkit.report.limits import limits
 from evalkit.report.numbers import known, times
 from evalkit.report.quality import Counts, depth, warnings
 from evalkit.report.spending import spending
@@ -76,6 +77,7 @@ def sections(
         "curves": curves(summary, most),
         "comparisons": list(comparisons),
         "reach": reach(comparisons),
+        "limits": list(limits(comparisons)),
         "tasks": task_section(tasks, list(summary["variants"]), about.baseline, listing),
         "stops": stops(summary),
         "spending": spending(summary, about),

@@ -6,15 +6,14 @@ are only ever added.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, Literal, get_args
 
-from evalkit.core.plan import Variant
 from evalkit.measure.alarms import Alarms
 from evalkit.measure.amounts import PARTS, Meter, Metered, distribution, spend, spread
 from evalkit.measure.compare import Comparison
-from evalkit.measure.estimate import Estimate, estimate
+from evalkit.measure.estimate import Ask, Estimate, conclude, estimate, read
 from evalkit.measure.front import front
 from evalkit.measure.gate import Judgement
 from evalkit.measure.medians import MEDIAN, MOST, quantile
@@ -24,7 +23,10 @@ from evalkit.measure.stops import Stops, stops
 from evalkit.measure.table import Table
 from evalkit.measure.winner import winner
 from evalkit.report.about import About
-from evalkit.report.configs import differences
+from evalkit.report.early import SKIPPED, early
+
+USUAL = Ask()
+"""How intervals are made where nobody says."""
 
 METERS: tuple[Meter, ...] = ("turns", "tokens", "seconds")
 Outcome = Literal["passed", "failed"]
@@ -32,15 +34,16 @@ ENDED: tuple[Outcome, ...] = get_args(Outcome)
 SPENT: tuple[Metered, ...] = (*METERS, "usd")
 
 
-def summarise(table: Table, about: About, alarms: Alarms | None = None, *, confidence: float = 0.95) -> dict[str, Any]:
+def summarise(table: Table, about: About, alarms: Alarms | None = None, *, asked: Ask = USUAL) -> dict[str, Any]:
     """Give what `show RUN --json` prints: completeness, and for each variant its counts, estimates, stops, costs and lengths.
 
     `pass_hat` and `pass_at` hold every k up to the most trials that a task has under the variant. `stops_passed` counts,
     of the trials that a reason ended, those whose final state the graders passed. `front` says whether no other variant is both as cheap a
     trial and as reliable at the run's deepest k. `spread` has the quantiles of what passed and what failed trials used. With `alarms`, `detectors` has what each of a variant's detectors did.
+    `asked` says how intervals are made.
     """
     found = stops(table)
-    variants = {name: _variant(table, place, found, confidence) for place, name in enumerate(table.variants)}
+    variants = {name: _variant(table, place, found, asked) for place, name in enumerate(table.variants)}
     return {
         "run": about.run,
         "suite": ", ".join(about.suites),
@@ -51,7 +54,9 @@ def summarise(table: Table, about: About, alarms: Alarms | None = None, *, confi
             "measured": int(table.passed.sum() + table.failed.sum()),
             "errors": int(table.errors.sum()),
             "missing": int(table.missing.sum()),
+            "skipped": int(table.skipped.sum()),
         },
+        "early": list(early(table)),
         "variants": _alarmed(_fronted(variants, int(table.planned.max(initial=0))), about, alarms),
         "highest": _highest(table),
     }
@@ -83,6 +88,7 @@ def estimate_json(found: Estimate) -> dict[str, Any]:
         "scope": found.scope,
         "method": found.method,
         "tasks": found.tasks,
+        "n": list(found.trials),
     }
     if found.value is None:
         shown |= {"why": found.why, "worst": found.worst, "best": found.best}
@@ -90,25 +96,43 @@ def estimate_json(found: Estimate) -> dict[str, Any]:
 
 
 def compare_json(
-    found: Sequence[Comparison], variants: Sequence[Variant], baseline: str, shifts: Sequence[StopShift] = ()
+    found: Sequence[Comparison],
+    differs: Sequence[str],
+    baseline: str,
+    shifts: Sequence[StopShift] = (),
+    *,
+    notes: Sequence[str] = (),
+    runs: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Give what `compare --json` prints: each difference to the baseline, how stops shifted, and where the configurations differ."""
-    return {
+    """Give what `compare --json` prints: each difference to the baseline, how stops shifted, and where the configurations differ.
+
+    `notes` limit what is said, `runs` tells of the two runs where there are two.
+    """
+    shown: dict[str, Any] = {
         "baseline": baseline,
         "comparisons": [_comparison(one) for one in found],
         "stops": [_shift(one) for one in shifts],
-        "configs": {"differs": [one["pointer"] for one in differences(variants)]},
+        "configs": {"differs": list(differs)},
+        "notes": list(notes),
     }
+    return shown if runs is None else shown | {"runs": dict(runs)}
 
 
-def gate_json(found: Judgement, exit_code: int) -> dict[str, Any]:
-    """Give what `gate RUN --json` prints: the verdict, its exit code, and each rule with what was found."""
+def gate_json(
+    found: Judgement, exit_code: int, *, notes: Sequence[str] = (), runs: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Give what `gate RUN --json` prints: the verdict, its exit code, and each rule with what was found.
+
+    `notes` limit what is said, `runs` tells of the two runs where one is held against another.
+    """
     shown: dict[str, Any] = {
         "verdict": found.verdict,
         "exit_code": exit_code,
         "rules": [_ruling(rule) for rule in found.rules],
+        "notes": list(notes),
     }
-    return shown | {"why": found.why} if found.why else shown
+    shown |= {"why": found.why} if found.why else {}
+    return shown if runs is None else shown | {"runs": dict(runs)}
 
 
 def _ruling(found: Ruling) -> dict[str, Any]:
@@ -127,6 +151,8 @@ def _ruling(found: Ruling) -> dict[str, Any]:
         "sentence",
     )
     shown: dict[str, Any] = {name: getattr(found, name) for name in (*names, "flips")}
+    shown |= {"confidence": found.confidence, "scope": found.scope, "method": found.method, "tasks": found.tasks}
+    shown |= {"n": list(found.trials)}
     if found.value is None:
         shown |= {"why": found.why, "worst": found.worst, "best": found.best}
     return shown
@@ -134,14 +160,28 @@ def _ruling(found: Ruling) -> dict[str, Any]:
 
 def _comparison(found: Comparison) -> dict[str, Any]:
     """One difference; where it is undefined with the reason."""
-    names = ("variant", "metric", "tasks", "difference", "low", "high", "p", "p_adjusted", "better", "worse", "equal")
-    shown: dict[str, Any] = {name: getattr(found, name) for name in (*names, "sentence")}
-    return shown if found.difference is not None else shown | {"why": found.why}
+    names = ("variant", "baseline", "metric", "tasks", "difference", "low", "high", "p", "p_adjusted", "p_within")
+    shown: dict[str, Any] = {name: getattr(found, name) for name in (*names, "better", "worse", "equal", "sentence")}
+    shown |= {"confidence": found.confidence, "scope": "population", "method": "bonett-price", "n": list(found.trials)}
+    if found.difference is None:
+        shown |= {"why": found.why, "worst": found.worst, "best": found.best}
+    return shown
 
 
 def _shift(found: StopShift) -> dict[str, Any]:
     """How the stops of one variant differ from the baseline's; where that is undefined with the reason."""
-    names = ("variant", "tasks", "variation", "expected", "chi_square", "p", "p_adjusted", "differing", "sentence")
+    names = (
+        "variant",
+        "baseline",
+        "tasks",
+        "variation",
+        "expected",
+        "chi_square",
+        "p",
+        "p_adjusted",
+        "differing",
+        "sentence",
+    )
     shown: dict[str, Any] = {name: getattr(found, name) for name in names}
     shown["reasons"] = [
         {field.name: getattr(one, field.name) for field in fields(ReasonShift)} for one in found.reasons
@@ -154,7 +194,7 @@ def _counts(table: Table, row: int, place: int) -> dict[str, int]:
     return {name: int(getattr(table, name)[row, place]) for name in ("passed", "failed", "errors", "missing")}
 
 
-def _variant(table: Table, place: int, found: Stops, confidence: float) -> dict[str, Any]:
+def _variant(table: Table, place: int, found: Stops, asked: Ask) -> dict[str, Any]:
     """Everything about one variant."""
     name = table.variants[place]
     deepest = int(table.planned[:, place].max(initial=0))
@@ -164,13 +204,13 @@ def _variant(table: Table, place: int, found: Stops, confidence: float) -> dict[
         "tasks": int((table.planned[:, place] > 0).sum()),
         "trials": int((table.variant == place).sum()),
         **{kind: int(getattr(table, kind)[:, place].sum()) for kind in ("passed", "failed", "errors", "missing")},
-        "pass_hat": _by_k(table, name, "pass^", deepest, confidence),
-        "pass_at": _by_k(table, name, "pass@", deepest, confidence),
-        "cap_rate": estimate_json(estimate(table, "cap_rate(any)", name, confidence=confidence)),
+        "pass_hat": _by_k(table, name, "pass^", deepest, asked),
+        "pass_at": _by_k(table, name, "pass@", deepest, asked),
+        "cap_rate": estimate_json(conclude(read(table, "cap_rate(any)", name), asked)),
         "stops": found.of(name),
         "stops_passed": {reason: number for reason, number in content.items() if number},
-        "usd": _usd(table, name, confidence),
-        **{meter: _spread(table, name, meter) | _bounds(table, name, meter, confidence) for meter in METERS},
+        "usd": _usd(table, name, asked.confidence),
+        **{meter: _spread(table, name, meter) | _bounds(table, name, meter, asked.confidence) for meter in METERS},
         "spread": {meter: {one: _range(table, name, meter, one) for one in ENDED} for meter in SPENT},
     }
 
@@ -203,7 +243,8 @@ def _alarmed(variants: dict[str, Any], about: About, alarms: Alarms | None) -> d
 def _range(table: Table, name: str, meter: Metered, outcome: Outcome) -> dict[str, Any]:
     """The distribution of a meter over the trials of one outcome."""
     found = distribution(table, name, meter, outcome)
-    values = found.values or (None,) * len(PARTS)
+    known = not table.skipped[:, table.find_variant(name)].any()
+    values = (found.values if known else None) or (None,) * len(PARTS)
     return {f"p{100 * part:g}": one for part, one in zip(PARTS, values, strict=True)} | {"trials": found.trials}
 
 
@@ -216,18 +257,19 @@ def _highest(table: Table) -> dict[str, Any] | None:
     )
 
 
-def _by_k(table: Table, name: str, written: str, deepest: int, confidence: float) -> dict[str, Any]:
+def _by_k(table: Table, name: str, written: str, deepest: int, asked: Ask) -> dict[str, Any]:
     """A metric for every k up to the deepest."""
-    return {
-        str(k): estimate_json(estimate(table, f"{written}{k}", name, confidence=confidence))
-        for k in range(1, deepest + 1)
-    }
+    return {str(k): estimate_json(conclude(read(table, f"{written}{k}", name), asked)) for k in range(1, deepest + 1)}
 
 
 def _usd(table: Table, name: str, confidence: float) -> dict[str, Any]:
     """What a variant cost, all its trials, those in error too; null with the reason where it cannot be said."""
     spent = spend(table, name)
     reliable = estimate(table, "usd_per_reliable_success", name)
+    if table.skipped[:, table.find_variant(name)].any():
+        ends = ("p50", "p95", "p50_low", "p50_high", "p95_low", "p95_high")
+        whole = {"total": spent.total, "per_trial": None, "per_reliable_success": None, **dict.fromkeys(ends)}
+        return {**whole, "why": SKIPPED}
     shown: dict[str, Any] = {"total": spent.total, "per_trial": spent.per_trial}
     shown |= {"per_reliable_success": reliable.value, "p50": quantile(table, name, "usd").value}
     shown |= {"p95": quantile(table, name, "usd", MOST).value, **_bounds(table, name, "usd", confidence)}
@@ -236,12 +278,16 @@ def _usd(table: Table, name: str, confidence: float) -> dict[str, Any]:
 
 def _spread(table: Table, name: str, meter: Meter) -> dict[str, float | None]:
     """Median and 95th percentile over judged trials."""
+    if table.skipped[:, table.find_variant(name)].any():
+        return {"p50": None, "p95": None}
     found = spread(table, name, meter)
     return {"p50": found.p50, "p95": found.p95}
 
 
 def _bounds(table: Table, name: str, meter: Metered, confidence: float) -> dict[str, float | None]:
     """The bounds of a meter's median and 95th percentile; null where there are too few tasks for one."""
+    if table.skipped[:, table.find_variant(name)].any():
+        return dict.fromkeys(("p50_low", "p50_high", "p95_low", "p95_high"))
     found = {"p50": quantile(table, name, meter, MEDIAN, confidence=confidence)}
     found["p95"] = quantile(table, name, meter, MOST, confidence=confidence)
     return {f"{key}_{end}": getattr(one, end) for key, one in found.items() for end in ("low", "high")}

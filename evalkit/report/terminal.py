@@ -16,6 +16,7 @@ from evalkit.report.headline import (
     deepest,
     depths,
     hat,
+    how,
     metric_name,
     possible,
     reasons,
@@ -23,6 +24,7 @@ from evalkit.report.headline import (
     verdict,
 )
 from evalkit.report.layout import GAPS, Cell, Column, Ink, columns, natural, spread, table, wrap
+from evalkit.report.limits import limits
 from evalkit.report.natures import nature_caveats
 from evalkit.report.numbers import MINUS, UNDEFINED, difference, dollars, interval, known, p_value, percent, rate
 
@@ -74,6 +76,8 @@ def gate_text(gate: Mapping[str, Any], width: int = 80, *, color: bool = False) 
     lines = [ink(f"{symbol} gate: {word}", tone)]
     if gate.get("why"):
         lines += wrap(clean_line(gate["why"], SENTENCE), width, "  ")
+    for note in gate.get("notes", ()):
+        lines += [ink(line, "warn") for line in wrap(clean_line(note, SENTENCE), width, "  ")]
     for rule in gate["rules"]:
         symbol, word, tone = GATE_TONES[rule["verdict"]]
         name = " · ".join(clean_name(rule[part]) for part in ("rule", "variant", "task") if rule.get(part))
@@ -90,6 +94,12 @@ def compare_text(compared: Mapping[str, Any], width: int = 80, *, color: bool = 
         ink(line, "warn") for caveat in nature_caveats(compared.get("natures", ())) for line in wrap(caveat, width)
     ]
     lines += [] if compared["comparisons"] else ["Nothing to compare: there is no other variant."]
+    if "runs" in compared:
+        runs = compared["runs"]
+        text = f"{clean_name(runs['candidate']['run'])} against {clean_name(runs['baseline']['run'])}, the baseline"
+        lines[:0] = [ink(line, "bold") for line in wrap(text, width)]
+    for note in compared.get("notes", ()):
+        lines += [ink(line, "warn") for line in wrap(clean_line(note, SENTENCE), width)]
     for one in compared["comparisons"]:
         lines += wrap(f"{_mark(one)} {clean_line(one['sentence'], SENTENCE)}", width)
     if compared["comparisons"]:
@@ -97,6 +107,8 @@ def compare_text(compared: Mapping[str, Any], width: int = 80, *, color: bool = 
     for one in compared.get("stops", ()):
         if isinstance(one, Mapping) and one.get("sentence"):
             lines += wrap(f"stops: {clean_line(one['sentence'], SENTENCE)}", width)
+    for limit in limits(compared["comparisons"], compared.get("stops", ())):
+        lines += ["", *(ink(line, "dim") for line in wrap(limit, width))]
     differs = [clean_name(pointer) for pointer in compared.get("configs", {}).get("differs", ())]
     lines += ["", *wrap(f"configs differ in: {', '.join(differs) or 'nothing'}", width)]
     return "\n".join(lines)
@@ -120,6 +132,8 @@ def _variants(summary: Mapping[str, Any], width: int, ink: Ink) -> list[str]:
         lines = [head]
         for name, row in zip(names, drawn, strict=True):
             lines += [*(ink(part, "bold") for part in wrap(name, width)), row]
+    made = how(summary)
+    lines += [ink(line, "dim") for line in wrap(made, width)] if made else []
     why = list(reasons(summary, ks))
     lines += [""] * bool(why)
     for reason in why:
@@ -207,7 +221,7 @@ def _mark(one: Mapping[str, Any]) -> str:
     """A symbol for the direction of a difference that is more than chance."""
     if not known(one["difference"]):
         return "?"
-    if not known(one["p_adjusted"]) or one["p_adjusted"] >= 0.05 or not one["difference"]:
+    if not known(one["p_adjusted"]) or one["p_adjusted"] > 1 - one.get("confidence", 0.95) or not one["difference"]:
         return "="
     return "▲" if one["difference"] > 0 else "▼"
 
@@ -227,7 +241,9 @@ def _differences(compared: Mapping[str, Any], width: int, ink: Ink) -> list[str]
         ]
         for one in compared["comparisons"]
     ]
-    caption = f"difference to {clean_name(compared['baseline'])}, paired by task; tasks that got better +, worse {MINUS}, equal ="
+    baselines = {one.get("baseline", compared["baseline"]) for one in compared["comparisons"]}
+    whose = clean_name(compared["baseline"]) if len(baselines) == 1 else "the baseline that each sentence names"
+    caption = f"difference to {whose}, paired by task; tasks that got better +, worse {MINUS}, equal ="
     return [*(ink(line, "dim") for line in wrap(caption, width)), *table(header, rows, width, ink)]
 
 

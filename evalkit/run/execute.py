@@ -18,7 +18,7 @@ from evalkit.run.play import lost
 
 ERRORS_IN_A_ROW = 10
 
-EndReason = Literal["complete", "interrupted", "budget", "fatal", "outage", "store"]
+EndReason = Literal["complete", "interrupted", "budget", "fatal", "outage", "store", "curtailed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,8 @@ class Execution:
     """One call of the runner over a schedule.
 
     `attempts` is how often an errored trial is tried in all; `max_usd` bounds the spend of the whole run, `spent` is what
-    earlier calls on the same folder have spent. `told` is called with each record once the store has it.
+    earlier calls on the same folder have spent. `told` is called with each record once the store has it. A trial that is about to be
+    started for the first time is left out where `skip` says so.
     """
 
     play: Play
@@ -59,6 +60,7 @@ class Execution:
     max_usd: float | None = None
     spent: float = 0.0
     brake: Brake = field(default_factory=Brake)
+    skip: Callable[[Trial], bool] = lambda _: False
     played: int = 0
     errors_in_a_row: int = 0
     in_flight: dict[TrialKey, Trial] = field(default_factory=dict)
@@ -113,6 +115,8 @@ class Execution:
         for trial in trials:
             if self.brake.reason is not None:
                 return
+            if trial.attempt == 1 and self.skip(trial):
+                continue
             try:
                 self.store.begin(trial)
             except StoreError as error:

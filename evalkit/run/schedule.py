@@ -14,16 +14,28 @@ from evalkit.core.sandbox import PLAIN, Sandbox
 
 
 def schedule(
-    suites: Sequence[Suite], variants: Sequence[Variant], run_seed: int, sandbox: Sandbox = PLAIN
+    suites: Sequence[Suite],
+    variants: Sequence[Variant],
+    run_seed: int,
+    sandbox: Sandbox = PLAIN,
+    *,
+    abreast: int = 1,
 ) -> Iterator[Trial]:
-    """Yield every planned trial: `task.trials` attempts of each task under each variant."""
+    """Yield every planned trial: `task.trials` attempts of each task under each variant.
+
+    So many tasks `abreast` take turns, trial by trial: with as many as there are workers, a task's next trial begins when its last has mostly ended,
+    which lets a first failure spare the others. A run that is cut short then holds at most so many tasks in part.
+    """
     tasks: list[Task] = [task for suite in suites for task in suite.tasks]
     random.Random(run_seed).shuffle(tasks)
     digests = [(variant, variant.digest, variant.design_digest) for variant in variants]
-    for task in tasks:
-        task_digest = task.digest
-        for index in range(1, task.trials + 1):
-            for variant, variant_digest, design_digest in digests:
-                key = trial_key(task, task_digest, variant, variant_digest, index)
-                seed = trial_seed(key, design_digest, run_seed)
-                yield Trial(key=key, task=task, variant=variant, seed=seed, sandbox=sandbox)
+    for start in range(0, len(tasks), abreast):
+        block = [(task, task.digest) for task in tasks[start : start + abreast]]
+        for index in range(1, max(task.trials for task, _ in block) + 1):
+            for task, task_digest in block:
+                if index > task.trials:
+                    continue
+                for variant, variant_digest, design_digest in digests:
+                    key = trial_key(task, task_digest, variant, variant_digest, index)
+                    seed = trial_seed(key, design_digest, run_seed)
+                    yield Trial(key=key, task=task, variant=variant, seed=seed, sandbox=sandbox)

@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from benchmarks import analysis, coverage, latency, sdk, type1
+from benchmarks import analysis, coverage, latency, sdk, stopping, type1
 from benchmarks.laws import LAWS
 
 
@@ -66,6 +66,24 @@ def test_the_analysis_of_a_run_is_metered_part_by_part(capsys: pytest.CaptureFix
     parts = found["cpu_s_by_part"]
     assert isinstance(parts, dict)
     assert set(parts) == {"table", "curves", "compare", "stops", "medians", "winner"}
+
+
+def test_stopping_early_is_reported_for_each_way(capsys: pytest.CaptureFixture[str]) -> None:
+    found = last_line(stopping, capsys, "--quick", "--runs", "4")
+    most = found["most_false"]
+    assert isinstance(most, dict)
+    assert set(most) == set(stopping.WAYS)
+
+
+def test_curtailment_and_evidence_keep_to_five_percent_where_peeking_does_not_and_skipping_biases_the_rate() -> None:
+    found = stopping.cell(0.7, 100, 300, 0, spread=False)
+    for name in ("all tasks", "curtailed", "e-process"):
+        assert max(found[name][:2]) < 0.05 + 3 * (0.05 * 0.95 / 300) ** 0.5
+    assert sum(found["peeking"][:2]) > 0.12
+    assert stopping.cell(0.4, 100, 20, 0, spread=False)["curtailed"][2] < 0.8
+    skipped = stopping.skipping(0.55, 100, 60, 0)
+    assert skipped["pass^8"] == pytest.approx(0.55, abs=0.02)
+    assert abs(skipped["c/n"] - skipped["true pass@1"]) > 0.05
 
 
 def test_a_run_that_waits_is_held_against_the_waiting_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,7 @@ def test_a_run_shows_pass_hat_stops_and_the_path_of_its_report(here: Path, capsy
     assert "report: out/report.html" in out
     assert "Simulated model" in out
     assert json.loads((here / "out" / "summary.json").read_text())["completeness"] == {
-        "planned": 16, "measured": 16, "errors": 0, "missing": 0,
+        "planned": 16, "measured": 16, "errors": 0, "missing": 0, "skipped": 0,
     }  # fmt: skip
 
 

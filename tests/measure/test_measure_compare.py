@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from measure_tables import a_row, a_table, table_of
+from measure_tables import Cells, a_row, a_table, table_of
 
 from evalkit.core.errors import ConfigurationError
 from evalkit.measure.compare import Comparison, compare, default_metrics
@@ -69,19 +69,20 @@ def test_the_baseline_is_the_one_named_else_the_runs_else_the_first() -> None:
         compare(a_table(cells), baseline="z")
 
 
-def test_with_few_differing_tasks_the_sentence_says_what_cannot_be_shown() -> None:
+def test_with_few_differing_tasks_the_other_question_is_answered() -> None:
     found = only(compare(a_table({"a": [8, 8, 8], "b": [4, 5, 6]}), metrics=["pass^8"]))
     assert found.p == found.p_exact == 0.25
     assert found.p_within == pytest.approx(7 / 3900)
-    assert "3 tasks differ, and 5% cannot be reached with fewer than 6" in found.sentence
-    assert "are the two identical on these tasks: p=.0018, trials permuted within tasks" in found.sentence
+    assert found.differing == 3
+    many = only(compare(a_table({"a": [8] * 6, "b": [4] * 6}), metrics=["pass^8"]))
+    assert (many.differing, many.p_within) == (6, None)
 
 
 def test_identical_results_are_no_evidence_of_anything() -> None:
     found = only(compare(a_table({"a": [8, 4], "b": [8, 4]}), metrics=["pass^8"]))
     assert (found.difference, found.p, found.equal) == (0.0, 1.0, 2)
     assert found.sentence.startswith("b moves pass^8 by 0.00 against a")
-    assert "0 tasks differ" in found.sentence
+    assert found.differing == 0
 
 
 def test_unknown_trials_leave_the_difference_undefined_and_are_named() -> None:
@@ -91,8 +92,35 @@ def test_unknown_trials_leave_the_difference_undefined_and_are_named() -> None:
     assert (b.difference, b.low, b.p, b.p_adjusted) == (None,) * 4
     assert b.undefined == ("t1", "t2")
     assert b.why == "2 of 3 tasks with trials missing or in error: t1, t2"
-    assert b.sentence == "b against a: pass^8 cannot be compared, 2 of 3 tasks with trials missing or in error: t1, t2"
+    assert b.sentence == (
+        "b against a: pass^8 cannot be compared, 2 of 3 tasks with trials missing or in error: t1, t2; "
+        "whatever they bring, the difference lies in [\N{MINUS SIGN}0.33, 0.33]"
+    )
     assert c.undefined == ("t1",)
+    assert c.worst == 0.0
+    assert c.best == pytest.approx(1 / 3)
+
+
+def test_the_range_of_a_difference_holds_every_completion_and_its_ends_are_reached() -> None:
+    cells: dict[str, Cells] = {"a": [(5, 1, 2, 0), 8], "b": [(6, 0, 0, 2), (7, 0, 1, 0)]}
+    for metric in ("pass^8", "pass^2", "pass@1", "pass@4"):
+        found = only(compare(a_table(cells), metrics=[metric]))
+        ends = [
+            only(compare(a_table({"a": [a, 8], "b": [b, c]}), metrics=[metric])).difference or 0.0
+            for a in (5, 6, 7)
+            for b in (6, 7, 8)
+            for c in (7, 8)
+        ]
+        assert found.worst == pytest.approx(min(ends))
+        assert found.best == pytest.approx(max(ends))
+
+
+def test_a_metric_of_which_less_is_better_has_its_worst_at_the_top() -> None:
+    found = only(compare(a_table({"a": [(4, 0, 0, 4)], "b": [8]}), metrics=["cap_rate(any)"]))
+    assert (found.worst, found.best) == (0.0, -0.5)
+    assert "lies in [\N{MINUS SIGN}0.50, 0.00]" in found.sentence
+    short = only(compare(a_table({"a": [(4, 0, 0, 0)], "b": [(3, 0, 0, 1)]}), metrics=["pass^8"]))
+    assert (short.worst, short.best) == (None, None)
 
 
 def test_too_few_trials_unlike_tasks_and_prices_cannot_be_compared() -> None:

@@ -7,7 +7,7 @@ import pytest
 from measure_tables import Cells, a_table
 
 from evalkit.core.plan import Gate
-from evalkit.measure.gate import judge
+from evalkit.measure.gate import judge, together
 from evalkit.measure.paired import bonett_price, sign_flip
 from evalkit.measure.rule import Kind
 from evalkit.measure.ruling import Ruling
@@ -112,3 +112,21 @@ def test_the_chance_of_another_verdict_is_that_of_a_normal_difference() -> None:
     assert near.flips is not None
     assert same.flips < 0.01
     assert 0.2 < near.flips < 0.8
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, True), (4, True), (5, False)])
+def test_too_few_differing_tasks_to_show_a_drop_are_told(count: int, said: bool) -> None:
+    tasks = [8] * 12
+    found = only(tasks, [4] * count + tasks[count:], 0.10, kind="not-worse")
+    differ = "1 task differs" if count == 1 else f"{count} tasks differ"
+    assert (f"only {differ}, so that no change of pass^8 could be significant" in found.sentence) is said
+
+
+def test_judgements_together_have_all_rules_and_the_worst_verdict() -> None:
+    table = a_table({"a": [8] * 12, "b": [0] * 12})
+    good, bad = judge(table, ["pass^8[a]>=0.1"]), judge(table, ["pass^8[b]>=0.9"])
+    found = together([good, bad])
+    assert (found.verdict, len(found.rules), set(found.unmeasured)) == ("fail", 2, {"a", "b"})
+    assert together([good]) == good
+    with pytest.raises(ValueError, match="no judgement"):
+        together([])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from measure_tables import Cells, a_table, table_of
 
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Gate
-from evalkit.measure.gate import judge
+from evalkit.measure.gate import judge, settled
 from evalkit.measure.odds import Word
 from evalkit.measure.rule import Kind
 from evalkit.measure.ruling import Ruling
@@ -90,7 +91,7 @@ def test_a_ruling_tells_everything() -> None:
     assert (found.pass_at, found.fail_at) == (26, 16)
     assert found.needed == pytest.approx(1150, rel=0.1)
     assert found.sentence.startswith(
-        "pass^8 of react = 0.733 (22/30 tasks, n=8), one-sided 95% bounds [0.570, 0.860]; needs >= 0.7: INCONCLUSIVE; "
+        "pass^8 of react = 0.733 (22/30 tasks, n=8), one-sided 95% bounds [0.570, 0.860] (population, gaffke); needs >= 0.7: INCONCLUSIVE; "
         "of 30 tasks, 26 or more pass and 16 or fewer fail; another run would say otherwise with chance 0.08; about 1,"
     )
 
@@ -247,3 +248,37 @@ def test_judging_loads_no_heavy_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("tasks", "words"), [(3, "3 tasks cannot decide it, however many pass"), (1, "1 task cannot")])
+def test_too_few_tasks_to_decide_are_told_as_such(tasks: int, words: str) -> None:
+    (rule,) = judge(a_table({"a": [8] * tasks}), ["pass^8>=0.5"]).rules
+    assert rule.verdict == "inconclusive"
+    assert words in rule.sentence
+    assert "no count" not in rule.sentence
+
+
+def test_a_verdict_settles_once_no_unknown_trial_can_change_it() -> None:
+    open_ = (0, 0, 0, 8)
+    cells = [8] * 17 + [open_] * 3
+    rules = ["pass^8[a]>=0.5"]
+    assert settled(a_table({"a": cells}), rules) == "pass"
+    assert settled(a_table({"a": [8] * 10 + [open_] * 10}), rules) is None
+    assert settled(a_table({"a": [0] * 17 + [open_] * 3}), rules) == "fail"
+    assert settled(a_table({"a": [8] * 3}), rules) is None, "an inconclusive verdict does not end a run"
+    assert settled(a_table({"a": cells}), [*rules, "cap_rate(any)[a]<=0.5"]) == "pass"
+    both = a_table({"a": cells, "b": [0] * 20})
+    assert settled(both, [*rules, "pass@1[b]>=0.5"]) == "fail", "one that is missed is enough"
+    assert settled(both, [Gate(metric="pass^8", variant="b", baseline="a", max_drop=0.1)]) is None
+    whole = a_table({"a": [8] * 20, "b": [0] * 20})
+    assert settled(whole, [Gate(metric="pass^8", variant="b", baseline="a", max_drop=0.1)]) is None
+
+
+def test_skipped_trials_are_no_part_of_the_error_budget_and_lost_ones_are() -> None:
+    table = a_table({"a": [8] * 17 + [(0, 0, 0, 8)] * 3})
+    assert judge(table, ["pass^8>=0.5"]).verdict == "invalid"
+    assert judge(replace(table, curtailed=True), ["pass^8>=0.5"]).verdict == "pass"
+    stopped = a_table({"a": [8] * 12 + [(0, 1, 0, 7)] * 18})
+    assert judge(replace(stopped, first_failure=True), ["pass^8>=0.9"]).verdict == "fail"
+    broken = a_table({"a": [8] * 12 + [(0, 0, 8, 0)] * 18})
+    assert judge(replace(broken, first_failure=True, curtailed=True), ["pass^8>=0.9"]).verdict == "invalid"

@@ -7,8 +7,11 @@ import pytest
 from measure_tables import a_row, a_table, table_of
 
 from evalkit.core.errors import ConfigurationError
+from evalkit.measure.estimate import estimate
+from evalkit.measure.gate import judge
 from evalkit.measure.metric import Amount, Shares
 from evalkit.measure.metrics import forms, kinds, metric
+from evalkit.measure.stop_shift import stop_shifts
 from evalkit.measure.table import Table
 
 TEXTS = (
@@ -153,3 +156,19 @@ def test_with_unequal_trials_the_price_is_that_of_k_attempts_over_pass_hat_k() -
 )
 def test_a_price_that_is_undefined_says_why(table: Table, why: str) -> None:
     assert price(table) == Amount(value=None, why=why)
+
+
+def test_a_stop_that_nobody_told_leaves_the_cap_rate_undefined_and_nothing_else() -> None:
+    rows = [a_row(("s", "t"), "a", 1, "passed", stop="unknown"), a_row(("s", "t"), "a", 2, "failed", stop="cap:turns")]
+    rows += [a_row(("s", "t"), "b", index, "passed") for index in (1, 2)]
+    table = table_of(rows, tasks=[("s", "t")], variants=["a", "b"], planned=2)
+    found = estimate(table, "cap_rate(any)", "a")
+    assert (found.value, found.worst, found.best) == (None, 1.0, 0.5)
+    assert found.why == "1 of 2 trials are missing, in error, or not told why they stopped, in 1 of 1 tasks: t"
+    assert estimate(table, "pass@1", "a").value == 0.5
+    assert estimate(table, "error_rate", "a").value == 0.0
+    assert estimate(table, "cap_rate(any)", "b").value == 0.0
+    (shift,) = stop_shifts(table, baseline="a")
+    assert (shift.variation, shift.why) == (None, "1 of 1 task with trials not told why they stopped: t")
+    (rule,) = judge(table, ["cap_rate(any)[a]<=0.1"]).rules
+    assert rule.verdict == "inconclusive"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from measure_tables import a_row, a_table, columns_of, table_of
 
 from evalkit.core.errors import ConfigurationError, RunInvalid
-from evalkit.measure.table import OUTCOMES, VERDICTS, Table
+from evalkit.measure.table import OUTCOMES, VERDICTS, Table, joined
 
 PLAN: dict[str, Any] = {"tasks": [("s", "a"), ("s", "b")], "variants": ["x", "y"], "planned": 2}
 
@@ -121,3 +122,22 @@ def test_a_task_id_in_two_suites_wants_its_suite() -> None:
     assert table.task_name(1) == "two/a"
     with pytest.raises(ConfigurationError, match="write one of one/a, two/a"):
         table.find_task("a")
+
+
+def test_rows_are_added_and_take_the_place_of_those_of_the_same_trial() -> None:
+    task = ("s", "a")
+    old = table_of([a_row(task, "x", 1, "error"), a_row(task, "x", 2, "passed")], **PLAN)
+    new = table_of([a_row(task, "x", 1, "failed", failed_stop="cap:usd"), a_row(task, "y", 2, "passed")], **PLAN)
+    found = joined(old, new)
+    assert (found.passed[0].tolist(), found.failed[0].tolist(), found.errors.sum()) == ([1, 1], [1, 0], 0)
+    assert found.count(found.stop == found.stops.index("cap:usd")).tolist() == [[1, 0], [0, 0]]
+    assert joined(old, table_of([], **PLAN)).passed.tolist() == old.passed.tolist()
+    with pytest.raises(RunInvalid, match="unlike plans"):
+        joined(old, a_table({"x": [8]}))
+
+
+def test_skipped_trials_are_those_that_were_left_out_on_purpose() -> None:
+    table = a_table({"x": [(3, 1, 0, 4), (3, 0, 0, 5)]})
+    assert table.skipped.tolist() == [[0], [0]]
+    assert replace(table, first_failure=True).skipped.tolist() == [[4], [0]]
+    assert replace(table, curtailed=True).skipped.tolist() == [[4], [5]]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from report_json import a_comparison, a_gate, a_summary, a_variant_summary, an_estimate
 
-from evalkit.report.headline import caveats, deepest, depths, hat, possible, reasons, size, verdict
+from evalkit.report.headline import bare, caveats, deepest, depths, hat, possible, reasons, size, verdict
 
 
 @pytest.mark.parametrize(
@@ -119,3 +119,41 @@ def test_the_size_of_a_run_is_said_as_it_is() -> None:
     assert size(a_summary(uneven)) == "2 variants × up to 24 tasks × up to 8 trials"
     assert deepest(a_summary(uneven)) == 8
     assert size(a_summary({})) == "no variants"
+
+
+def test_variants_that_tie_are_not_called_the_highest() -> None:
+    def three(*starts: float) -> str:
+        names = ("a", "b", "c")
+        summary = a_summary({name: a_variant_summary(start) for name, start in zip(names, starts, strict=True)})
+        return verdict(summary).sentence
+
+    assert "It is the highest of 3, and the highest of several overstates." in three(0.9, 0.8, 0.7)
+    assert "It shares the highest value of 3 with c, and the highest of several overstates." in three(0.9, 0.8, 0.9)
+    assert three(0.9, 0.9, 0.9).endswith("All 3 variants have this value, so that none is the better by it.")
+
+
+def bared(n: tuple[int, int] = (8, 8), **changes: Any) -> list[str]:
+    """What is said of the data of one variant, pass^1 as given."""
+    value = changes.pop("value", 0.5)
+    hats = {str(k): {**an_estimate(value, 0.1, 0.9), "n": list(n)} for k in range(1, n[1] + 1)}
+    return list(bare(a_summary({"react": a_variant_summary(**{"pass_hat": hats, **changes})})))
+
+
+def test_bare_data_say_what_they_can_show_and_what_not() -> None:
+    assert bared() == []
+    assert bared(tasks=1)[0].startswith("One task: its own trials can be told, but nothing of other tasks")
+    assert bared((1, 1))[0].startswith("One trial a task: pass@1 can be told; whether the same task works again")
+    assert bared((3, 9)) == ["Tasks have 3 to 9 trials: pass^k can be told up to k = 3, and not beyond."]
+    assert bared(value=1.0)[0].endswith("pass^8 is at least 0.100 (95% interval).")
+    assert bared(value=0.0)[0].endswith("pass^8 is at most 0.900 (95% interval).")
+    hats = {"1": an_estimate(None, why="all in error")}
+    assert bared(passed=0, failed=0, errors=9, pass_hat=hats)[0].startswith("All trials that were played are in error")
+    two = a_summary({"react": a_variant_summary(tasks=1), "plan": a_variant_summary()})
+    assert next(bare(two)).startswith("react: one task: ")
+
+
+def test_the_deepest_k_that_can_be_told_is_told_where_the_deepest_cannot() -> None:
+    hats = {"1": an_estimate(0.9), "2": an_estimate(0.8), "3": an_estimate(None, why="too few")}
+    said = verdict(a_summary({"react": a_variant_summary(pass_hat=hats)})).sentence
+    assert said.startswith("react passes all 2 of 2 attempts with probability 0.800")
+    assert said.endswith("pass^3 is undefined: trials are missing, in error, or too few.")

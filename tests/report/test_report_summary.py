@@ -18,6 +18,7 @@ from evalkit.measure.compare import compare
 from evalkit.measure.gate import judge
 from evalkit.measure.rule import Rule
 from evalkit.measure.stop_shift import stop_shifts
+from evalkit.report.configs import pointers
 from evalkit.report.summary import compare_json, gate_json, summarise, task_rows
 from evalkit.report.terminal import compare_text, gate_text, headline, task_table
 
@@ -41,8 +42,8 @@ def summary_of(records: list[TrialRecord], planned: int = 8, **facts: Any) -> di
 
 def test_the_summary_has_the_keys_that_are_promised() -> None:
     found = summary_of(list(a_run(3, VARIANTS)))
-    assert set(found) == {"run", "suite", "natures", "sandbox", "completeness", "variants", "highest"}
-    assert found["completeness"] == {"planned": 48, "measured": 48, "errors": 0, "missing": 0}
+    assert set(found) == {"run", "suite", "natures", "sandbox", "completeness", "early", "variants", "highest"}
+    assert found["completeness"] == {"planned": 48, "measured": 48, "errors": 0, "missing": 0, "skipped": 0}
     assert set(found["variants"]) == set(VARIANTS)
     react = found["variants"]["react"]
     promised = {
@@ -59,7 +60,7 @@ def test_the_summary_has_the_keys_that_are_promised() -> None:
     }
     assert promised | {"usd", "turns", "tokens", "seconds"} <= set(react)
     assert list(react["pass_hat"]) == list(react["pass_at"]) == [str(k) for k in range(1, 9)]
-    assert set(react["pass_hat"]["8"]) == {"value", "low", "high", "confidence", "scope", "method", "tasks"}
+    assert set(react["pass_hat"]["8"]) == {"value", "low", "high", "confidence", "scope", "method", "tasks", "n"}
     quantiles = {"p50", "p95", "p50_low", "p50_high", "p95_low", "p95_high"}
     assert set(react["usd"]) == {"total", "per_trial", "per_reliable_success"} | quantiles
     assert set(react["turns"]) == set(react["tokens"]) == set(react["seconds"]) == quantiles
@@ -101,7 +102,7 @@ def test_missing_trials_and_unknown_prices_are_said() -> None:
     records = trials("a", "passed", "failed")
     records[0] = replace(records[0], tally=replace(records[0].tally, usd=None))
     found = summary_of(records, planned=4)
-    assert found["completeness"] == {"planned": 4, "measured": 2, "errors": 0, "missing": 2}
+    assert found["completeness"] == {"planned": 4, "measured": 2, "errors": 0, "missing": 2, "skipped": 0}
     assert found["variants"]["react"]["missing"] == 2
     assert found["variants"]["react"]["usd"]["total"] is None
 
@@ -144,11 +145,12 @@ def test_the_tasks_are_told_in_the_order_of_the_plan() -> None:
 def test_a_comparison_is_told_with_what_differs() -> None:
     table = a_table(list(a_run(6, VARIANTS)), baseline="react")
     about = an_about(*VARIANTS)
-    found = compare_json(compare(table), about.variants, "react")
+    found = compare_json(compare(table), pointers(about.variants), "react")
     assert found["baseline"] == "react"
     assert found["configs"] == {"differs": ["/loop/kind"]}
     assert [(one["variant"], one["metric"]) for one in found["comparisons"]] == [("plan", "pass^8"), ("plan", "pass@1")]
     keys = {"variant", "metric", "tasks", "difference", "low", "high", "p", "p_adjusted", "better", "worse", "equal"}
+    keys |= {"baseline", "p_within", "confidence", "scope", "method", "n"}
     assert set(found["comparisons"][0]) == keys | {"sentence"}
     assert found["stops"] == []
     json.dumps(found, allow_nan=False)
@@ -157,9 +159,20 @@ def test_a_comparison_is_told_with_what_differs() -> None:
 def test_shifted_stops_are_told_and_shown_and_undefined_ones_with_their_reason() -> None:
     records = list(a_run(6, VARIANTS))
     table = a_table(records, baseline="react")
-    found = compare_json(compare(table), an_about(*VARIANTS).variants, "react", stop_shifts(table))
+    found = compare_json(compare(table), pointers(an_about(*VARIANTS).variants), "react", stop_shifts(table))
     (one,) = found["stops"]
-    keys = {"variant", "tasks", "variation", "expected", "chi_square", "p", "p_adjusted", "differing", "reasons"}
+    keys = {
+        "variant",
+        "baseline",
+        "tasks",
+        "variation",
+        "expected",
+        "chi_square",
+        "p",
+        "p_adjusted",
+        "differing",
+        "reasons",
+    }
     assert set(one) == keys | {"sentence"}
     assert one["variant"] == "plan"
     reason = {"reason", "variant", "baseline", "difference", "low", "high", "p", "p_adjusted"}
@@ -167,7 +180,7 @@ def test_shifted_stops_are_told_and_shown_and_undefined_ones_with_their_reason()
     assert " ".join(f"stops: {one['sentence']}".split()) in " ".join(compare_text(found).split())
     records[5] = replace(records[5], outcome="error", graded=None)
     undefined = stop_shifts(a_table(records, baseline="react"))
-    (one,) = compare_json([], an_about(*VARIANTS).variants, "react", undefined)["stops"]
+    (one,) = compare_json([], (), "react", undefined)["stops"]
     assert one["variation"] is None
     assert "in error" in one["why"]
     json.dumps(one, allow_nan=False)
@@ -210,7 +223,7 @@ def test_a_gate_is_told_with_each_rule() -> None:
     html = a_page(gate=found)
     assert "pass@1 drops at most 0.5 from react" in html
     nothing = gate_json(judge(a_table([]), ["pass^8>=0.5"]), 4)
-    assert nothing == {"verdict": "invalid", "exit_code": 4, "rules": [], "why": "no trial is planned"}
+    assert nothing == {"verdict": "invalid", "exit_code": 4, "rules": [], "notes": [], "why": "no trial is planned"}
     assert "no trial is planned" in a_page(gate=nothing)
 
 
@@ -219,7 +232,7 @@ def test_everything_measured_can_be_shown_everywhere() -> None:
     records[5] = replace(records[5], outcome="error", graded=None)
     table, about = a_table(records[:-1], baseline="react"), an_about(*VARIANTS)
     summary, tasks = summarise(table, about), task_rows(table)
-    compared = compare_json(compare(table), about.variants, "react")
+    compared = compare_json(compare(table), pointers(about.variants), "react")
     for text in (headline(summary), task_table(tasks), compare_text(compared)):
         assert "None" not in text
         assert "nan" not in text

@@ -194,6 +194,18 @@ def test_a_store_that_cannot_write_stops_the_run_but_loses_nothing_in_flight() -
     assert len(shelf.kept) == 2
 
 
+def test_what_is_to_be_skipped_is_not_started_but_a_trial_that_broke_is_played_again() -> None:
+    shelf, played = Shelf(), list[tuple[int, int]]()
+
+    def play(trial: Trial) -> TrialRecord:
+        played.append((trial.key.index, trial.attempt))
+        return record_of(trial, "error" if (trial.key.index, trial.attempt) == (1, 1) else "passed")
+
+    ended = execution(play, shelf, skip=lambda trial: len(played) > 0 and trial.attempt == 1).run(trials(1, 3))
+    assert ended.reason == "complete"
+    assert played == [(1, 1), (1, 2)]
+
+
 @dataclass
 class Mortal:
     """A backend that plays two at a time and loses both where one of them is deadly."""

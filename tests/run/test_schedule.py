@@ -47,3 +47,17 @@ def test_the_provider_is_no_part_of_the_seed_and_everything_else_is() -> None:
     assert seeds() == seeds(provider=Spec(kind="anthropic", options={"model": "m"}))
     assert seeds() != seeds(loop=Spec(kind="plan"))
     assert seeds() != seeds(name="b")
+
+
+def test_tasks_abreast_take_turns_and_are_the_same_trials() -> None:
+    uneven = Suite(
+        name="s",
+        tasks=tuple(Task(suite="s", id=f"t{i}", prompt="p", graders=GRADERS, trials=1 + i % 3) for i in range(5)),
+    )
+    alone, abreast = (list(schedule([uneven], VARIANTS, 0, abreast=number)) for number in (1, 2))
+    assert {trial.key.digest: trial.seed for trial in alone} == {trial.key.digest: trial.seed for trial in abreast}
+    order = list(dict.fromkeys(trial.key.task for trial in alone))
+    places = [order.index(trial.key.task) // 2 for trial in abreast]
+    assert places == sorted(places), "blocks of two tasks in the same random order"
+    first = [trial.key.index for trial in abreast if order.index(trial.key.task) < 2]
+    assert first == sorted(first), "the first trials of both before the second of either"

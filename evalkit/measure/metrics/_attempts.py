@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from evalkit.core.errors import ConfigurationError
 from evalkit.measure.arrays import Bools
 from evalkit.measure.metric import Shares
@@ -21,11 +23,18 @@ def read_k(text: str, name: str) -> int | None:
 
 
 def attempts(table: Table, variant: int, tasks: Bools, *, k: int, any_of_k: bool) -> Shares:
-    """Count trials: a passed one is a hit, one in error or missing is unknown."""
+    """Count trials: a passed one is a hit, one in error or missing is unknown.
+
+    Where trials were skipped after a first failure, pass^n of a task with a failure is 0 whatever the rest had brought. Nothing else is known of it.
+    """
+    unknown = (table.errors + table.missing)[tasks, variant]
+    if table.first_failure and not any_of_k:
+        decided = (table.failed[tasks, variant] > 0) & (table.planned[tasks, variant] == k)
+        unknown = np.where(decided, 0, unknown)
     return Shares(
         trials=table.planned[tasks, variant],
         hits=table.passed[tasks, variant],
-        unknown=(table.errors + table.missing)[tasks, variant],
+        unknown=unknown,
         k=k,
         any_of_k=any_of_k,
     )

@@ -10,8 +10,9 @@ import numpy as np
 
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Caps
+from evalkit.core.record import UNKNOWN
 from evalkit.measure.arrays import Bools
-from evalkit.measure.metric import Shares
+from evalkit.measure.metric import LOST, Shares
 from evalkit.measure.table import Table, meant
 
 ANY = "any"
@@ -58,12 +59,14 @@ class CapRate:
         return "share"
 
     def read(self, table: Table, variant: int, tasks: Bools) -> Shares:
-        """A trial stopped by the cap is a hit; one that is missing, or that our own world stopped, is unknown."""
+        """A trial stopped by the cap is a hit; one that is missing, that our own world stopped, or of whose end nobody told is unknown."""
         capped = [stop.startswith("cap:") if self.meter == ANY else stop == f"cap:{self.meter}" for stop in table.stops]
-        void = [stop.startswith("error:") for stop in table.stops]
-        ours = table.variant == variant
+        void = [stop.startswith("error:") or stop == UNKNOWN for stop in table.stops]
+        ours = (table.variant == variant) & tasks[table.task]
+        untold = UNKNOWN in table.stops and bool((ours & (table.stop == table.stops.index(UNKNOWN))).any())
         return Shares(
             trials=table.planned[tasks, variant],
             hits=table.count(ours & np.array(capped, dtype=bool)[table.stop])[tasks, variant],
             unknown=(table.missing + table.count(ours & np.array(void, dtype=bool)[table.stop]))[tasks, variant],
+            doubt="missing, in error, or not told why they stopped" if untold else LOST,
         )

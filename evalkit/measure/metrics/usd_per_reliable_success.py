@@ -59,6 +59,12 @@ class UsdPerReliableSuccess:
         if shares.open.any():
             lost = int(shares.unknown.sum())
             return Amount(value=None, why=f"{lost} of {int(trials.sum())} trials are missing or in error")
+        skipped = int(table.skipped[tasks, variant].sum())
+        if skipped:
+            return Amount(
+                value=None,
+                why=f"{skipped} of {int(trials.sum())} trials were skipped, and what they had cost is unknown",
+            )
         rows = (table.variant == variant) & tasks[table.task]
         unpriced = int(np.isnan(table.usd[rows]).sum())
         if unpriced:
