@@ -44,8 +44,8 @@ def beside(candidate: Table, base: Table, *, label: str = "baseline") -> Table:
         graded=_joined(candidate.graded, base.graded),
         stop=_joined(candidate.stop, stop[base.stop]),
         stops=stops,
-        turns=_joined(candidate.turns, base.turns),
-        tokens=_joined(candidate.tokens, base.tokens),
+        turns=np.concatenate((candidate.turns, base.turns)),
+        tokens=np.concatenate((candidate.tokens, base.tokens)),
         usd=np.concatenate((candidate.usd, base.usd)),
         seconds=np.concatenate((candidate.seconds, base.seconds)),
     )
