@@ -13,7 +13,7 @@ from evalkit import parts
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.message import Nature
 from evalkit.core.plan import Spec, Suite, Variant
-from evalkit.core.protocols import StartsProcesses
+from evalkit.core.protocols import StartsProcesses, nature_of
 from evalkit.core.sandbox import PLAIN, Sandbox
 from evalkit.parts._sandbox import probe
 
@@ -36,7 +36,9 @@ class Settled:
 
 def natures(variants: Sequence[Variant]) -> dict[str, Nature]:
     """Where each variant's replies come from."""
-    return {one.name: parts.build("providers", one.provider).nature for one in variants}
+    return {
+        one.name: nature_of(parts.build("loops", one.loop), parts.build("providers", one.provider)) for one in variants
+    }
 
 
 def settle(asked: str, show: Sequence[str], suites: Sequence[Suite], variants: Sequence[Variant]) -> Settled:

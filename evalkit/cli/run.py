@@ -14,7 +14,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evalkit import parts
 from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import conclude, judged, own_gate
 from evalkit.cli.confine import LEVELS, RECORD, going_on, natures, settle
@@ -26,10 +25,11 @@ from evalkit.cli.options import Command, Values, positive, whole
 from evalkit.cli.origins import watched
 from evalkit.cli.output import say, tell
 from evalkit.cli.progress import KINDS, Counts, progress
+from evalkit.cli.readiness import check_ready
 from evalkit.cli.reading import numbers
 from evalkit.core.clock import SystemClock
-from evalkit.core.errors import ConfigurationError, Problem
-from evalkit.core.plan import Config, Suite, Trial, Variant, trial_key
+from evalkit.core.errors import ConfigurationError
+from evalkit.core.plan import Config, Suite, Trial, Variant
 from evalkit.core.sandbox import PLAIN, Sandbox
 from evalkit.load import load
 from evalkit.run.backends import BACKENDS, backend
@@ -109,7 +109,7 @@ def run(values: Values) -> int:
     if values.dry_run:
         say(described(plan.config.variants, plan.suites, plan.trials(), _folder(values, plan)[0]))
         return Exit.OK
-    _check_ready(plan)
+    check_ready(plan.suites, plan.config.variants)
     plan = _confined(values, plan)
     ready(values.junit, github=values.github)
     workers = backend(values.backend, values.jobs)
@@ -148,26 +148,6 @@ def _plan(values: Values) -> Plan:
     chosen, chosen_config = select(suites, config, choice)
     abreast = values.jobs if values.first_failure else 1
     return Plan(suites, config.variants, chosen, chosen_config, seed=values.seed, abreast=abreast)
-
-
-def _check_ready(plan: Plan) -> None:
-    """Refuse to begin where a provider cannot be asked at all, or not about one of the tasks; each fault is told once."""
-    problems: dict[str, Problem] = {}
-    for variant in plan.config.variants:
-        provider = parts.build("providers", variant.provider)
-        missing = provider.ready()
-        if missing is not None:
-            where = f"variant {variant.name}, provider {variant.provider.kind}"
-            problems.setdefault(missing, Problem(where=where, what=missing))
-        elif provider.nature == "simulated":
-            for task in (task for suite in plan.suites for task in suite.tasks):
-                key = trial_key(task, "", variant, "", 1)
-                try:
-                    provider.open(Trial(key=key, task=task, variant=variant, seed=0))
-                except ConfigurationError as error:
-                    problems |= {str(problem): problem for problem in error.problems}
-    if problems:
-        raise ConfigurationError(*problems.values())
 
 
 def _confined(values: Values, plan: Plan) -> Plan:

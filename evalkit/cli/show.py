@@ -79,7 +79,8 @@ def _show_task(found: Run, place: int, values: Values) -> int:
     for one in sorted(rows, key=lambda row: (row.key.variant, row.key.index)):
         usd = "–" if one.tally.usd is None else f"${one.tally.usd:.4f}"
         variant, stop = clean_name(one.key.variant), clean_name(one.stop.reason)
-        say(f"  {variant} #{one.key.index}: {one.outcome}, {stop}, {one.tally.turns} turns, {usd}")
+        turns = "turns unknown" if "turns" in one.tally.uncounted else f"{one.tally.turns} turns"
+        say(f"  {variant} #{one.key.index}: {one.outcome}, {stop}, {turns}, {usd}")
     return Exit.OK
 
 
@@ -122,8 +123,8 @@ def _facts(record: TrialRecord) -> dict[str, object]:
         "graded": record.graded,
         "stop": record.stop.reason,
         "answer": record.answer,
-        "turns": record.tally.turns,
-        "tokens": record.tally.tokens,
+        "turns": record.tally.known("turns"),
+        "tokens": record.tally.known("tokens"),
         "usd": record.tally.usd,
         "seconds": record.tally.seconds,
         "error": record.error,

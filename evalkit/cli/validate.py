@@ -8,7 +8,7 @@ from evalkit.cli.exits import Exit
 from evalkit.cli.options import Command, Values
 from evalkit.cli.output import say
 from evalkit.core.errors import ConfigurationError, Problem
-from evalkit.load import load
+from evalkit.load import doubts, load
 from evalkit.load.config import load_config
 from evalkit.load.document import read_document
 from evalkit.load.problems import Problems
@@ -33,7 +33,7 @@ def run(values: Values) -> int:
                 found = load_config(path)
                 say(f"{name}: a config of {len(found.variants)} variants, fine")
                 variants = found.variants
-            for warning in retry_warnings(variants):
+            for warning in (*retry_warnings(variants), *doubts(variants)):
                 say(f"{name}: warning: {warning}")
         except ConfigurationError as error:
             problems += [problem for problem in error.problems if problem not in problems]

@@ -211,14 +211,14 @@ def _words(block: Block) -> str:
     return f"\3{block.id}\0{block.name}\0{dict(block.input)}"
 
 
-Nature = Literal["live", "local", "simulated", "replayed"]
+Nature = Literal["live", "local", "external", "simulated", "replayed"]
 """Where replies come from; anything but `live` is shown as a badge wherever its numbers are shown.
 
 `live` is a model behind an API elsewhere, `local` one that is served on this machine, `simulated` no model at all, `replayed` the
-recorded replies of an earlier run, of whatever nature those were.
+recorded replies of an earlier run, of whatever nature those were; `external` is whatever the user's own agent asked, out of our sight.
 """
 
-_LEAST_FIRST: tuple[Nature, ...] = ("replayed", "simulated", "local", "live")
+_LEAST_FIRST: tuple[Nature, ...] = ("replayed", "simulated", "external", "local", "live")
 
 
 def least(natures: Iterable[Nature]) -> Nature:

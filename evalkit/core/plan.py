@@ -153,17 +153,23 @@ class Suite:
     source: str = ""
 
 
+PLACES = ("name", "source", "base")
+"""What says how a variant is called and where it lies, and nothing of what it is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
     """One loop configuration: everything that may move pass^k, and nothing else.
 
     `condense` are context policies that are applied before `context`. `errors` is what a model is shown of a failed tool call: `verbatim`
     the text of the failure, `generic` the words "tool failed". `prompt` is the system prompt, before it the `fragments` by
-    name. `extra_tools` come beside the task's own. `max_tokens` bounds one reply.
+    name. `extra_tools` come beside the task's own. `max_tokens` bounds one reply. `provider` may be left out where the loop asks no
+    model. `base` is the folder that relative paths of the loop start from, and no part of the identity; `files` maps each
+    file of the loop's to a digest of its bytes, so that an edited agent is another variant.
     """
 
     name: str
-    provider: Spec
+    provider: Spec = Spec(kind="absent")
     loop: Spec = Spec(kind="react")
     context: Spec = Spec(kind="full")
     condense: tuple[Spec, ...] = ()
@@ -181,21 +187,23 @@ class Variant:
     tools: ToolStyle = ToolStyle()
     extra_tools: tuple[Spec, ...] = ()
     source: str = ""
+    base: str = "."
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
-        """Identity of the configuration's content, without its name and the file that it came from."""
-        return digest(differing(self, without=("name", "source")))
+        """Identity of the configuration's content, without its name, the file that it came from and where that lies."""
+        return digest(differing(self, without=PLACES))
 
     @property
     def design_digest(self) -> str:
         """Identity of the loop design alone: `digest` with the provider left out."""
-        return digest(differing(self, without=("name", "source", "provider")))
+        return digest(differing(self, without=(*PLACES, "provider")))
 
     def content(self) -> dict[str, JSON]:
-        """The configuration as a JSON object, without its name and source: what two variants are compared by."""
+        """The configuration as a JSON object, without its name and place: what two variants are compared by."""
         content = asdict(self)
-        for name in ("name", "source"):
+        for name in PLACES:
             del content[name]
         return content
 

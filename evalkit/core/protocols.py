@@ -12,9 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn, Protocol, runtime_checkable
 
-from evalkit.core.message import JSON, Message, Nature, Picture, Price, Reply, Request, ToolCall, ToolResult, ToolSpec
-from evalkit.core.plan import Caps, Spec, Task, Trial
-from evalkit.core.record import Event, Stop, Tally, TrialRecord, Verdict
+from evalkit.core.message import (
+    JSON,
+    Message,
+    Nature,
+    Picture,
+    Price,
+    Reply,
+    Request,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+)
+from evalkit.core.plan import Caps, Spec, Task, Trial, Variant
+from evalkit.core.record import Counter, Event, Stop, Tally, TrialRecord, Verdict
 from evalkit.core.sandbox import Sandbox
 
 
@@ -79,8 +91,20 @@ class Environment(Protocol):
         """Copy the final state into an empty folder for a grader. Works after `close` too, as often as asked."""
 
 
+@runtime_checkable
+class Housed(Protocol):
+    """An environment that is a folder, in which an agent that is a program can work."""
+
+    @property
+    def home(self) -> Path:
+        """The folder."""
+
+
 class EnvironmentPart(Protocol):
-    """How a task names its world."""
+    """How a task names its world.
+
+    The class variable `OPEN_TO_PROGRAMS` says that an agent which is a program can do there what the tools do: it is a folder, or nothing.
+    """
 
     def open(self, ground: Ground) -> Environment:
         """Make the environment of one trial."""
@@ -264,6 +288,14 @@ class Session(Protocol):
         """What is to hold the processes that the loop itself starts."""
 
     @property
+    def variant(self) -> Variant:
+        """How: the configuration that the loop is a part of."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that the environment is; None where it is none."""
+
+    @property
     def tools(self) -> tuple[ToolSpec, ...]:
         """All tools, the environment's and the suite's."""
 
@@ -311,6 +343,27 @@ class Session(Protocol):
         where conversations are nested too deep.
         """
 
+    def hold(self) -> None:
+        """End the loop where a cap is crossed or a stop is due: for loops that wait for something of their own."""
+
+    def overhear(self, reply: Reply, *, agent: str = "") -> None:
+        """Take in a turn that the loop's own program took with a model of its own: counted, recorded, held to the caps.
+
+        `agent` names a helper of that program; its replies are calls, but no turns, and join no transcript.
+        """
+
+    def overhear_results(self, results: Sequence[ToolResult], *, agent: str = "") -> None:
+        """Take in what the tools of such a program gave back; the caps are asked as before a further model call."""
+
+    def settle(self, *, turns: int, usage: Usage, usd: float | None, uncounted: tuple[Counter, ...] = ()) -> None:
+        """Close the account of such a program: what it used beyond the turns that were overheard, its cost in all, what it left untold.
+
+        Never ends the loop, and may be called after a stop: `hold` asks the caps.
+        """
+
+    def conclude(self, answer: str) -> None:
+        """Give the answer, where it is not the text of the last reply."""
+
     def record(self, event: Event) -> None:
         """Add an event of the loop's own to the trace."""
 
@@ -319,10 +372,40 @@ class Session(Protocol):
 
 
 class Loop(Protocol):
-    """Control flow, and nothing else."""
+    """Control flow, and nothing else.
+
+    Class variables say what a loop wants: `MODEL` whether it asks the variant's provider (`asked`, which is what a loop without the
+    variable does), may ask it (`may_ask`) or has a model of its own (`own`); `TOOLS` False that it cannot use a task's tools;
+    `WANTS_SECONDS` that it needs a `seconds` cap. Where a loop has them, `ready(variant)` says what keeps it from being played at all, None
+    where nothing does, and `doubts(variant)` what in the variant will not work as it is meant.
+    """
 
     def play(self, session: Session) -> None:
         """Work on the session's task until done; returning means that the agent stopped by itself."""
+
+
+class Stream(Protocol):
+    """Follows what a program writes on its standard output, and tells the session."""
+
+    def hear(self, piece: bytes) -> None:
+        """Take in the next bytes, cut anywhere; ends the trial where they cannot be those of an agent."""
+
+    def end(self, code: int) -> None:
+        """Take in that the program ended by itself with an exit status; ends the trial unless its agent finished."""
+
+    def settle(self) -> None:
+        """Close the account of this run, however it ended; called once, at the end, and never ends the trial."""
+
+
+class StreamPart(Protocol):
+    """How a `command` loop names the shape of its program's output.
+
+    The class variables `HOLDS` and `TELLS` name the caps that can be held while the program runs, because the output tells, and those
+    that can be asked only when it has ended.
+    """
+
+    def open(self, session: Session) -> Stream:
+        """Begin to follow one run of the program."""
 
 
 Play = Callable[[Trial], TrialRecord]
@@ -366,3 +449,14 @@ class Parts:
     detectors: tuple[DetectorPart, ...] = ()
     guardrails: tuple[Guardrail, ...] = ()
     fragments: tuple[str, ...] = ()
+
+    @property
+    def nature(self) -> Nature:
+        """Where the agent's replies come from."""
+        return nature_of(self.loop, self.provider)
+
+
+def nature_of(loop: Loop, provider: ProviderPart) -> Nature:
+    """Where an agent's replies come from: a loop with a model of its own never counts as live, whatever model its graders ask."""
+    own = getattr(loop, "MODEL", "asked") == "own"
+    return "external" if own and provider.nature == "live" else provider.nature

@@ -23,10 +23,17 @@ Verdict = Literal["pass", "fail", "unknown"]
 UNKNOWN = "unknown"
 """The reason of a stop that nobody told: of a trial that another harness played. A cap may have ended it, or not."""
 
+Counter = Literal["turns", "tokens", "tool_calls"]
+"""What an agent that is a program of its own may leave untold."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Everything counted so far in a trial; `usd` is None as soon as one reply's price is unknown."""
+    """Everything counted so far in a trial; `usd` is None as soon as one reply's price is unknown.
+
+    `uncounted` names the counters that nobody could count (an agent with a model of its own may not tell): what stands
+    in them is not the number. `known` asks for a meter's value.
+    """
 
     turns: int = 0
     calls: int = 0
@@ -41,6 +48,12 @@ class Tally:
     retries: int = 0
     seconds: float = 0.0
     waited: float = 0.0
+    uncounted: tuple[Counter, ...] = ()
+
+    def known(self, meter: str) -> float | None:
+        """The value of a meter, None where it is not known."""
+        value: float | None = None if meter in self.uncounted else getattr(self, meter)
+        return value
 
     @property
     def tokens(self) -> int:
@@ -85,7 +98,8 @@ class Stop:
     """Why a trial ended.
 
     `reason` is one of `finished`, `cap:turns|tokens|seconds|usd`, `gave_up`, `detector:NAME`, `guardrail:NAME`, `tool_error`, `refusal`,
-    `truncated`, `context_overflow`, `error:NAME`; of imported trials also `UNKNOWN`. Only `error:*` is void: our own world broke.
+    `truncated`, `context_overflow`, `agent_error` (the user's own agent raised, or ended as no agent should), `error:NAME`; of imported
+    trials also `UNKNOWN`. Only `error:*` is void: our own world broke.
     """
 
     reason: str
@@ -283,6 +297,18 @@ class Listed:
     type: Literal["listed"] = "listed"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """What the user's own agent let out beside its conversation: its traceback, what it printed, a line that could not be read."""
+
+    turn: int
+    origin: Literal["traceback", "stdout", "stderr", "unreadable"]
+    text: str
+    at: float
+    agent: str = ""
+    type: Literal["reported"] = "reported"
+
+
 Event = (
     Asked
     | Unanswered
@@ -295,6 +321,7 @@ Event = (
     | Condensed
     | Delegated
     | Listed
+    | Reported
     | Halted
 )
 

@@ -48,7 +48,7 @@ def _first(caps: Caps, tally: Tally, beyond: Callable[[float, float], bool]) -> 
         limit = getattr(caps, meter)
         if limit is None:
             continue
-        value = getattr(tally, meter)
+        value = tally.known(meter)
         if value is not None and beyond(value, limit):
             return CapFired(meter=meter, limit=limit, value=value, turn=tally.turns)
     return None

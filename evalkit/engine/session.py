@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from evalkit.core.errors import Stopped, ToolFailed
-from evalkit.core.message import Message, Picture, Reply, Request, ToolCall, ToolResult, ToolSpec, size
-from evalkit.core.plan import Caps, Spec, Task, digest
-from evalkit.core.protocols import Loop, MemoRequest, Result, SessionTool
-from evalkit.core.record import Acted, Delegated, Event, Noted, Observed, Stop, Tally
+from evalkit.core.message import Message, Picture, Reply, Request, ToolCall, ToolResult, ToolSpec, Usage, size
+from evalkit.core.plan import Caps, Spec, Task, Variant, digest
+from evalkit.core.protocols import Housed, Loop, MemoRequest, Result, SessionTool
+from evalkit.core.record import Acted, Counter, Delegated, Event, Noted, Observed, Stop, Tally
 from evalkit.core.sandbox import Sandbox
 from evalkit.engine.asking import Asker, Failed
 from evalkit.engine.budget import crossed, exhausted
@@ -24,6 +24,7 @@ from evalkit.engine.dispatch import EnvironmentBroke
 from evalkit.engine.kit import Kit
 from evalkit.engine.ledger import Ledger
 from evalkit.engine.limits import Limits, Question, exhausted_aside
+from evalkit.engine.overhearing import Overheard
 from evalkit.engine.toolbox import extend
 from evalkit.engine.transcript import Transcript
 from evalkit.engine.viewing import Viewer
@@ -65,6 +66,8 @@ class TrialSession:
         )
         self._watch = kit.watch()
         self._transcript = Transcript(prompt)
+        self._ears = Overheard(ledger=self._ledger, transcript=self._transcript, clock=kit.clock, record=self.record)
+        self._answer: str | None = None
         self._prompt_tokens = size(self._transcript.messages)
         self._cut = 0
         self._delegated = 0
@@ -83,6 +86,17 @@ class TrialSession:
     def sandbox(self) -> Sandbox:
         """What is to hold the processes that the loop itself starts."""
         return self._kit.trial.sandbox
+
+    @property
+    def variant(self) -> Variant:
+        """How."""
+        return self._kit.trial.variant
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that the environment is; None where it is none."""
+        world = self._kit.dispatcher.world
+        return world.home if isinstance(world, Housed) else None
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
@@ -106,7 +120,9 @@ class TrialSession:
 
     @property
     def answer(self) -> str:
-        """The text of the last reply; empty where there was none."""
+        """What the loop gave as such, else the text of the last reply; empty where there was none."""
+        if self._answer is not None:
+            return self._answer
         return self._transcript.last.text if self._transcript.last else ""
 
     def now(self) -> float:
@@ -216,6 +232,36 @@ class TrialSession:
             self._halt(stop)
         self._guard(crossed)
         return result
+
+    def hold(self) -> None:
+        """End the conversation where a cap is crossed or a stop is due."""
+        self._guard(crossed)
+        if self._watch.stop is not None:
+            self._halt(self._watch.stop)
+
+    def overhear(self, reply: Reply, *, agent: str = "") -> None:
+        """Take in a turn that the loop's own program took; where it was the last that the caps allow, no other may follow."""
+        self._enter()
+        self.models[reply.model] = None
+        self._ears.reply(reply, "/".join(name for name in (self.agent, agent) if name))
+        self.hold()
+
+    def overhear_results(self, results: Sequence[ToolResult], *, agent: str = "") -> None:
+        """Take in what that program's tools gave back: it will ask its model again."""
+        self._enter()
+        self._ears.results(results, "/".join(name for name in (self.agent, agent) if name))
+        self._observe()
+        self.hold()
+        self._guard(exhausted_aside if agent else exhausted)
+
+    def settle(self, *, turns: int, usage: Usage, usd: float | None, uncounted: tuple[Counter, ...] = ()) -> None:
+        """Close that program's account, also after a stop; what it shows of the caps is for `hold` to say."""
+        self._ledger.settle(usage, turns=turns, usd=usd, uncounted=uncounted)
+
+    def conclude(self, answer: str) -> None:
+        """Give the answer, where it is not the text of the last reply."""
+        self._enter()
+        self._answer = answer
 
     def record(self, event: Event) -> None:
         """Add an event to the trace and show it to whoever watches."""

@@ -36,7 +36,7 @@ FEEDBACK = "[Notice from the harness] A check of your work failed. Mend it, then
 
 def play_trial(trial: Trial, parts: Parts, clock: Clock) -> TrialRecord:
     """Play one trial and give its record; never raises for anything that a part did."""
-    started, start, nature = clock.time(), clock.monotonic(), parts.provider.nature
+    started, start, nature = clock.time(), clock.monotonic(), parts.nature
     with TrialGround(Path(trial.task.base), trial.sandbox) as ground:
         world, broke = contain(lambda: parts.environment.open(ground))
         if world is None:

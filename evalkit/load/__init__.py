@@ -1,5 +1,5 @@
 """YAML files to plans: every mistake is told, with its place and the way to mend it."""
 
-from evalkit.load.together import load
+from evalkit.load.together import doubts, load
 
-__all__ = ["load"]
+__all__ = ["doubts", "load"]

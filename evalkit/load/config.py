@@ -27,6 +27,7 @@ from evalkit.core.plan import (
 )
 from evalkit.load.document import is_file, read_document
 from evalkit.load.faults import adapter_of, validate
+from evalkit.load.files import Files
 from evalkit.load.forms import CONFIG, VARIANT
 from evalkit.load.gates import read_gate
 from evalkit.load.node import Mark, Node, deep_merge, is_mapping
@@ -44,6 +45,9 @@ FAMILIES = {
     "extra_tools": "tools",
 }
 """The keys of a variant that hold parts, and the family of each."""
+
+NOBODY = Variant.__dataclass_fields__["provider"].default
+"""The provider of a variant that names none."""
 
 LONGEST_CHAIN = 20
 """Files that may extend one another."""
@@ -161,14 +165,35 @@ def _variant(name: str, node: Node, source: str, problems: Problems) -> Variant 
     for key, made in (("verify", Verify), ("wrap_up", WrapUp), ("tool_output", ToolOutput), ("tools", ToolStyle)):
         value = getattr(form, key)
         plain[key] = None if value is None else made(**asdict(value))
-    variant = Variant(name=name, source=source, **plain, **held.specs)
+    base, files = _loop_files(node, source, problems)
+    variant = Variant(name=name, source=source, base=base, files=files, **plain, **held.specs)
     _check_sense(variant, node, problems)
     return variant
 
 
+def _loop_files(node: Node, source: str, problems: Problems) -> tuple[str, dict[str, str]]:
+    """The files that the loop uses, by digest, and the folder that they start from: that of the file in which the loop is written."""
+    loop = node.step("loop")
+    kind = loop.step("kind") if loop else None
+    if loop is None or kind is None or kind.text is None:
+        return ".", {}
+    base = Path(os.path.abspath(kind.mark.file or source)).parent  # noqa: PTH100  # `resolve` would follow a link to another folder
+    return str(base), Files(base, problems, "config").of_part(parts.part("loops", kind.text), loop.without("kind"))
+
+
 def _check_sense(variant: Variant, node: Node, problems: Problems) -> None:
     """Note what is wrong with a variant though each of its values is right by itself."""
-    if variant.caps.usd is not None and parts.build("providers", variant.provider).price() is None:
+    loop: Any = parts.part("loops", variant.loop.kind)
+    model = getattr(loop, "MODEL", "asked")
+    if model == "asked" and variant.provider == NOBODY:
+        what = f"the variant {variant.name!r} names no provider, and its loop asks one"
+        problems.add(node.mark, what, MENDS["provider"])
+        return
+    if getattr(loop, "WANTS_SECONDS", False) and variant.caps.seconds is None:
+        what = f"the variant {variant.name!r} has no cap on seconds, and an agent of its own that hangs would never end"
+        problems.add(node.find(["loop"]).mark, what, "write `caps: {seconds: 10m}`")
+    unpriced = parts.build("providers", variant.provider).price() is None
+    if variant.caps.usd is not None and unpriced and (model == "asked" or variant.provider != NOBODY):
         what = f"a dollar cap in the variant {variant.name!r}, whose provider has no known price"
         problems.add(node.find(["caps", "usd"]).mark, what, "give the provider a `usd_price`, or drop the cap")
     for fragment in variant.fragments:

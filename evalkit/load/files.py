@@ -1,7 +1,7 @@
-"""The files that a task's parts use, found and hashed, so that an edited fixture makes another task.
+"""The files that the parts of a task or variant use, found and hashed, so that an edited fixture makes another task.
 
 A part class says which of its options name files: `FILES` for paths of files or folders (a text, or a list or mapping
-of texts), `FUNCTIONS` for `file.py:name` or `module:name`. Invariant: a file counts by its path as written and its bytes; links are
+of texts), `FUNCTIONS` for `file.py:name` or `module:name`, `PROGRAMS` for words of a command that hold `{here}/NAME`. Invariant: a file counts by its path as written and its bytes; links are
 refused, because what they lead to is not what a copy of the folder would hold.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import re
 import stat
 import warnings
 from collections.abc import Iterator
@@ -26,6 +27,9 @@ MOST_BYTES = 1_000_000_000
 
 PASSED_OVER = "__pycache__"
 
+BESIDE = re.compile(r"\{here\}/([^\s'\";|&<>()]+)")
+"""How a command names a file of the folder that it is written in."""
+
 
 class _Unusable(ValueError):
     """A path that cannot be used, with the reason and the way to mend it."""
@@ -38,10 +42,11 @@ class _Unusable(ValueError):
 
 @dataclass(slots=True)
 class Files:
-    """Finds and hashes the files of one suite, each once however many tasks use it."""
+    """Finds and hashes the files of one suite or config (`of`), each once however many tasks use it."""
 
     base: Path
     problems: Problems
+    of: str = "suite"
     hashed: dict[str, dict[str, str] | _Unusable] = field(default_factory=dict)
 
     def of_part(self, part: Any, options: Node) -> dict[str, str]:
@@ -53,13 +58,17 @@ class Files:
         for name in getattr(part, "FUNCTIONS", ()):
             for leaf in _texts(options.step(name)):
                 found |= self._function(leaf)
+        for name in getattr(part, "PROGRAMS", ()):
+            for leaf in _texts(options.step(name)):
+                for written in BESIDE.findall(leaf.text or ""):
+                    found |= self._hash(written, leaf.mark)
         return found
 
     def _hash(self, written: str, mark: Mark) -> dict[str, str]:
         """Hash the file or folder at a path."""
         if written not in self.hashed:
             try:
-                self.hashed[written] = dict(_digests(self.base, written))
+                self.hashed[written] = dict(_digests(self.base, written, self.of))
             except _Unusable as unusable:
                 self.hashed[written] = unusable
         known = self.hashed[written]
@@ -73,7 +82,7 @@ class Files:
         place, colon, name = (leaf.text or "").rpartition(":")
         if not colon or not place or not all(word.isidentifier() for word in name.split(".")):
             what = f"{leaf.describe()} names no function"
-            self.problems.add(leaf.mark, what, "write file.py:name, relative to the suite, or module:name")
+            self.problems.add(leaf.mark, what, f"write file.py:name, relative to the {self.of}, or module:name")
             return {}
         if not (place.endswith(".py") or "/" in place):
             if not all(word.isidentifier() for word in place.split(".")):
@@ -109,7 +118,7 @@ def _texts(node: Node | None) -> Iterator[Node]:
         yield from _texts(under)
 
 
-def _digests(base: Path, written: str) -> Iterator[tuple[str, str]]:
+def _digests(base: Path, written: str, of: str) -> Iterator[tuple[str, str]]:
     """Walk a file or folder, folders in the order of their names; raises `_Unusable`."""
     if not written:
         raise _Unusable("wants a path, got an empty text")
@@ -118,7 +127,7 @@ def _digests(base: Path, written: str) -> Iterator[tuple[str, str]]:
     count = size = 0
     while waiting:
         path, shown = waiting.pop()
-        found = _look(path, str(shown), named=shown == name)
+        found = _look(path, str(shown), of if shown == name else "")
         if stat.S_ISDIR(found.st_mode):
             waiting += [(path / entry, shown / entry) for entry in _entries(path, str(shown))]
             continue
@@ -137,15 +146,15 @@ def _entries(folder: Path, name: str) -> list[str]:
         raise _Unusable(f"{name} cannot be read: {_why(error)}") from None
 
 
-def _look(path: Path, name: str, *, named: bool) -> os.stat_result:
-    """Look at a file or folder; raises `_Unusable` for anything else, and for names that are no UTF-8."""
+def _look(path: Path, name: str, of: str) -> os.stat_result:
+    """Look at a file or folder, one that is named in a file of the sort `of` where that is no empty text; raises `_Unusable` for anything else, and for names that are no UTF-8."""
     try:
         name.encode()
         found = path.lstat()
     except UnicodeEncodeError:
         raise _Unusable(f"{name!r} has a name that is no UTF-8", "rename it") from None
     except FileNotFoundError:
-        raise _Unusable(f"there is no file {name!r}", _close(path) if named else "") from None
+        raise _Unusable(f"there is no file {name!r}", _close(path, of) if of else "") from None
     except (OSError, ValueError) as error:
         raise _Unusable(f"{name} cannot be read: {_why(error)}") from None
     if stat.S_ISLNK(found.st_mode):
@@ -164,14 +173,14 @@ def _digest(path: Path, name: str) -> str:
         raise _Unusable(f"{name} cannot be read: {_why(error)}") from None
 
 
-def _close(path: Path) -> str:
+def _close(path: Path, of: str) -> str:
     """Suggest a file of a similar name in the folder where one was looked for."""
     try:
         names = [entry.name for entry in path.parent.iterdir()]
     except OSError:
-        return f"nor is there a folder {path.parent.name!r}; paths start from the suite's folder"
+        return f"nor is there a folder {path.parent.name!r}; paths start from the {of}'s folder"
     hint = meant(path.name, names)
-    return hint if hint.startswith("did") else "paths start from the suite's folder"
+    return hint if hint.startswith("did") else f"paths start from the {of}'s folder"
 
 
 def _why(error: Exception) -> str:

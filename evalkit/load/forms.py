@@ -212,7 +212,7 @@ WRITTEN = form(Task, "Task", _TASK, without=("suite", "base", "files"), optional
 DEFAULTS = form(Task, "Defaults", _TASK, without=("suite", "base", "files", "id", "prompt"), optional=("graders",))
 
 _VARIANT: dict[str, Any] = {
-    "provider": told(part_of("providers"), "the model"),
+    "provider": told(part_of("providers"), "the model; not needed where the loop's agent has one of its own"),
     "loop": told(part_of("loops"), "the control flow"),
     "context": told(part_of("context"), "what of the conversation the model is shown"),
     "condense": told(many(part_of("context")), "context policies that are applied before `context`"),
@@ -231,8 +231,9 @@ _VARIANT: dict[str, Any] = {
     "extra_tools": told(many(part_of("tools")), "tools of the loop beside the task's own"),
 }
 
-VARIANT = form(Variant, "Variant", _VARIANT, without=("name", "source"))
-SHARED = form(Variant, "Shared", _VARIANT, without=("name", "source"), optional=("provider",))
+_UNWRITTEN = ("name", "source", "base", "files")
+VARIANT = form(Variant, "Variant", _VARIANT, without=_UNWRITTEN)
+SHARED = form(Variant, "Shared", _VARIANT, without=_UNWRITTEN)
 
 GATE = form(
     Gate,

@@ -25,6 +25,7 @@ ONE = {
     "context": "a context policy",
     "detectors": "a detector",
     "guardrails": "a guardrail",
+    "streams": "the shape of a program's output",
 }
 """A part of each family, in words."""
 

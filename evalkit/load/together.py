@@ -6,9 +6,11 @@ Invariant: whatever is wrong in whichever file, one error tells all of it; what 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from evalkit import parts
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Config, Suite, Variant
 from evalkit.load.config import Read, check_names, read_config
@@ -38,6 +40,7 @@ def load(suites: Sequence[Path], configs: Sequence[Path]) -> tuple[tuple[Suite, 
     files = [read_config(path, problems) for path in chosen if configs or is_file(path)]
     config = _merge(files, problems)
     _check_tasks(files, read, problems)
+    _check_homes(files, read, problems)
     problems.throw()
     return read, config
 
@@ -88,6 +91,28 @@ def _merge(files: Sequence[Read], problems: Problems) -> Config:
         gates=tuple(dict.fromkeys(gate for read in files for gate in read.config.gates)),
         source=", ".join(read.config.source for read in files),
     )
+
+
+def _check_homes(files: Iterable[Read], suites: Sequence[Suite], problems: Problems) -> None:
+    """Note each task whose world an agent that is a program cannot reach: it works in a folder, and has no other tools."""
+    for read in files:
+        for variant in read.config.variants:
+            if getattr(parts.part("loops", variant.loop.kind), "TOOLS", True):
+                continue
+            for task in (task for suite in suites for task in suite.tasks):
+                kind = task.environment.kind
+                if task.tools or not getattr(parts.part("environments", kind), "OPEN_TO_PROGRAMS", False):
+                    held = f"{len(task.tools)} tools" if task.tools else f"an environment of kind {kind}"
+                    what = f"the task {task.id!r} has {held}, which the agent of {variant.name!r} ({variant.loop.kind}) cannot reach"
+                    mend = "give the task a `workspace`, or none; a `python` agent can use every tool"
+                    problems.add(read.names[variant.name], what, mend)
+
+
+def doubts(variants: Iterable[Variant]) -> Iterator[str]:
+    """Say what in variants will not work as it is meant, though nothing is wrong with it."""
+    for variant in variants:
+        found: Any = getattr(parts.build("loops", variant.loop), "doubts", None)
+        yield from (f"{variant.name}: {doubt}" for doubt in (found(variant) if found else ()))
 
 
 def _check_tasks(files: Iterable[Read], suites: Sequence[Suite], problems: Problems) -> None:

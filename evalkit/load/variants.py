@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 
 from evalkit.core.message import JSON
-from evalkit.core.plan import Caps, Retries, Spec, Variant, digest
+from evalkit.core.plan import PLACES, Caps, Retries, Spec, Variant, digest
 from evalkit.load.node import Mark, Node, deep_merge, differences, is_mapping
 from evalkit.load.problems import Problems, meant
 
@@ -22,7 +22,7 @@ MOST = 1_000
 
 Path = tuple[str, ...]
 
-FIELDS = tuple(one.name for one in fields(Variant) if one.name not in ("name", "source"))
+FIELDS = tuple(one.name for one in fields(Variant) if one.name not in (*PLACES, "files"))
 INNER = {"caps": tuple(one.name for one in fields(Caps)), "retries": tuple(one.name for one in fields(Retries))}
 
 
@@ -154,7 +154,7 @@ def refuse_undeclared(variants: Sequence[tuple[Variant, Node]], allowed: Sequenc
     for variant, node in variants[1:]:
         first, first_node = variants[0]
         for path in differences(as_written(first), as_written(variant)):
-            if path in told or any(path[: len(one)] == one for one in allowed):
+            if path in told or path[0] == "files" or any(path[: len(one)] == one for one in allowed):
                 continue
             told.add(path)
             here = node if _has(node, path) else first_node

@@ -22,7 +22,7 @@ PARTS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Median and 95th percentile in the meter's unit, over `trials` trials; None where there are none."""
+    """Median and 95th percentile in the meter's unit, over `trials` trials; None where there are none, or the value of any is not known."""
 
     p50: float | None
     p95: float | None
@@ -58,8 +58,8 @@ def spread(table: Table, variant: str, meter: Meter) -> Spread:
     """
     rows = (table.variant == table.find_variant(variant)) & (table.outcome != ERROR)
     used = getattr(table, meter)[rows]
-    if used.size == 0:
-        return Spread(p50=None, p95=None, trials=0)
+    if used.size == 0 or np.isnan(used).any():
+        return Spread(p50=None, p95=None, trials=int(used.size))
     half, most = np.quantile(used, (0.5, 0.95), method="inverted_cdf")
     return Spread(p50=float(half), p95=float(most), trials=int(used.size))
 

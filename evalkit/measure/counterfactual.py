@@ -114,6 +114,10 @@ def unknown(table: Table, found: Cut, caps: Caps, variant: str, told: Collection
         asked = ", ".join(f"{meter}={getattr(caps, meter):g}" for meter in METERS if getattr(caps, meter) is not None)
         by = f"{counted(lost, 'trial')} ended by {'its' if lost == 1 else 'their'} own cap before {asked} would have fired"
         return f"{by}, and how {'it' if lost == 1 else 'they'} would have gone on is not known"
+    for counter in ("turns", "tokens"):
+        uncounted = int((np.isnan(getattr(table, counter)) & ours & (table.outcome != ERROR)).sum())
+        if getattr(caps, counter) is not None and uncounted:
+            return f"the {counter} of {counted(uncounted, 'trial')} are not known"
     unpriced = int((np.isnan(table.usd) & ours & (table.outcome != ERROR)).sum())
     return f"the price of {counted(unpriced, 'trial')} is not known" if caps.usd is not None and unpriced else ""
 

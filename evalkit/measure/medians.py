@@ -28,7 +28,7 @@ MEDIAN, MOST = 0.5, 0.95
 class Quantile:
     """A quantile in the meter's unit with bounds at `confidence`, over `trials` trials of `tasks` tasks.
 
-    `value` is None without trials, or where the dollars of any are unknown; `low` or `high` where the sample holds no such bound.
+    `value` is None without trials, or where the amount of any is unknown; `low` or `high` where the sample holds no such bound.
     """
 
     value: float | None

@@ -41,7 +41,7 @@ class Progress:
 
     def add(self, record: TrialRecord) -> None:
         """Read a record with its events; trials that no cap ended, or that took no turn, are passed over."""
-        if record.stop.reason.startswith("cap:") and record.tally.turns > 0 and record.events:
+        if record.stop.reason.startswith("cap:") and (record.tally.known("turns") or 0) > 0 and record.events:
             pair = (record.tally.turns - last_progress(record), record.tally.turns)
             self._found.setdefault(record.key.variant, []).append(pair)
 

@@ -29,7 +29,7 @@ _SHOWN = 3
 
 
 class Columns(TypedDict):
-    """The recorded trials by column: `index` counts from 1, `stop` is a reason, `usd` None where a price is unknown."""
+    """The recorded trials by column: `index` counts from 1, `stop` is a reason, `usd` None where a price is unknown, `turns` and `tokens` where nobody counted."""
 
     suite: Iterable[str]
     task: Iterable[str]
@@ -38,8 +38,8 @@ class Columns(TypedDict):
     outcome: Iterable[str]
     graded: Iterable[str | None]
     stop: Iterable[str]
-    turns: Iterable[int]
-    tokens: Iterable[int]
+    turns: Iterable[int | None]
+    tokens: Iterable[int | None]
     usd: Iterable[float | None]
     seconds: Iterable[float]
 
@@ -50,9 +50,10 @@ class Table:
 
     `tasks` are (suite, id) in the order of the plan, `planned` (T, V) how many trials were asked for. Of shape (R,): `task`,
     `variant` and `stop` are places in `tasks`, `variants` and `stops`, `index` counts a task's trials under a variant from 1,
-    `outcome` and `graded` are codes of `OUTCOMES` and `VERDICTS`, `usd` is NaN where a price is unknown.
-    `first_failure` says that a task's later trials were skipped once one had failed, `curtailed` that no trial was started any more once a
-    gate's verdict stood. Counted from these, (T, V): `passed`, `failed`, `errors` and `missing`, which add up to `planned`.
+    `outcome` and `graded` are codes of `OUTCOMES` and `VERDICTS`, `usd` is NaN where a price is unknown, `turns` and `tokens`
+    where nobody counted. `first_failure` says that a task's later trials were skipped once one had failed, `curtailed` that no trial was
+    started any more once a gate's verdict stood. Counted from these, (T, V): `passed`, `failed`, `errors` and `missing`, which add up
+    to `planned`.
     Raises `RunInvalid` for rows beside the plan, doubled rows, and columns that do not fit each other.
     """
 
@@ -67,8 +68,8 @@ class Table:
     graded: Ints
     stop: Ints
     stops: tuple[str, ...]
-    turns: Ints
-    tokens: Ints
+    turns: Floats
+    tokens: Floats
     usd: Floats
     seconds: Floats
     first_failure: bool = False
@@ -143,8 +144,8 @@ class Table:
             graded=coded("a graders' word that there is not", columns["graded"], VERDICTS),
             stop=coded("a stop that there is not", reasons, named),
             stops=named,
-            turns=np.array(list(columns["turns"]), dtype=np.int64),
-            tokens=np.array(list(columns["tokens"]), dtype=np.int64),
+            turns=np.array(list(columns["turns"]), dtype=np.float64),
+            tokens=np.array(list(columns["tokens"]), dtype=np.float64),
             usd=np.array(list(columns["usd"]), dtype=np.float64),
             seconds=np.array(list(columns["seconds"]), dtype=np.float64),
             first_failure=first_failure,

@@ -31,6 +31,7 @@ FAMILIES = (
     "detectors",
     "guardrails",
     "fragments",
+    "streams",
 )
 
 

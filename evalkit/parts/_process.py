@@ -57,6 +57,20 @@ class Finished:
         return self.output.decode("utf-8", "replace")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talk:
+    """How to talk with a process while it runs.
+
+    `hear` is called with the output that has not been taken yet, at least every 20 ms, and takes of it what it wants; whatever it raises
+    ends the process. `stdin` and `stderr` are file descriptors; a byte on one of `wake` calls `hear` at once.
+    """
+
+    hear: Callable[[bytearray], None]
+    stdin: int = subprocess.DEVNULL
+    stderr: int = subprocess.STDOUT
+    wake: tuple[int, ...] = ()
+
+
 class LeftRunning(EvalkitError):
     """Processes of a trial could not be ended."""
 
@@ -76,7 +90,13 @@ def surroundings(home: Path, temporary: Path, extra: Mapping[str, str] | None = 
 
 
 def run(
-    words: Sequence[str], *, folder: Path, variables: Mapping[str, str], limits: Limits, linger: bool = False
+    words: Sequence[str],
+    *,
+    folder: Path,
+    variables: Mapping[str, str],
+    limits: Limits,
+    linger: bool = False,
+    talk: Talk | None = None,
 ) -> Finished:
     """Run a program to its end and give what it wrote on both of its outputs, in order.
 
@@ -87,9 +107,9 @@ def run(
         ["/bin/sh", "-c", limiting(limits), "sh", *words],
         cwd=folder,
         env=dict(variables),
-        stdin=subprocess.DEVNULL,
+        stdin=talk.stdin if talk else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=talk.stderr if talk else subprocess.STDOUT,
         start_new_session=True,
         bufsize=0,
     )
@@ -97,7 +117,7 @@ def run(
     output = bytearray()
     try:
         pipe = child.stdout.fileno() if child.stdout is not None else -1
-        ended = collect(pipe, lambda: has_ended(child.pid), limits, output)
+        ended = collect(pipe, lambda: has_ended(child.pid), limits, output, talk)
     finally:
         if ended != "itself" or not (linger and _PROC.is_dir()):
             with suppress(ProcessLookupError, PermissionError):
@@ -147,7 +167,7 @@ def has_ended(pid: int) -> bool:
 
 
 def collect(
-    pipe: int, is_gone: Callable[[], bool], limits: Limits, output: bytearray
+    pipe: int, is_gone: Callable[[], bool], limits: Limits, output: bytearray, talk: Talk | None = None
 ) -> Literal["itself", "time", "output"]:
     """Collect output until a process is gone or crosses a limit; one that it left running may hold the pipe, and is not waited for."""
     clock = SystemClock()
@@ -155,11 +175,15 @@ def collect(
     os.set_blocking(pipe, False)
     poller = select.poll()
     poller.register(pipe, select.POLLIN)
+    for one in talk.wake if talk else ():
+        poller.register(one, select.POLLIN)
     tick = 0.0002
     is_open = True
     while True:
         gone = is_gone()
         is_open = is_open and _drain(pipe, limits.output, output)
+        if talk:
+            talk.hear(output)
         if len(output) > limits.output:
             del output[limits.output :]
             return "output"

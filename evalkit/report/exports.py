@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.message import JSON
-from evalkit.core.record import TrialRecord
+from evalkit.core.record import Counter, TrialRecord
 from evalkit.report.clean import clean
 
 Format = Literal["csv", "jsonl", "parquet"]
@@ -47,6 +47,11 @@ class Fact:
     of: Callable[[TrialRecord], Any]
 
 
+def _counted(record: TrialRecord, counter: Counter, value: int) -> int | None:
+    """A number that is a part of a counter, None where nobody counted."""
+    return None if counter in record.tally.uncounted else value
+
+
 COLUMNS: Mapping[str, Fact] = {
     "suite": Fact(kind="text", of=lambda one: one.key.suite),
     "task_id": Fact(kind="text", of=lambda one: one.key.task),
@@ -59,17 +64,21 @@ COLUMNS: Mapping[str, Fact] = {
     "stop_detail": Fact(kind="text", of=lambda one: one.stop.detail),
     "cap_limit": Fact(kind="number", of=lambda one: None if one.stop.cap is None else one.stop.cap.limit),
     "cap_value": Fact(kind="number", of=lambda one: None if one.stop.cap is None else one.stop.cap.value),
-    "turns": Fact(kind="whole", of=lambda one: one.tally.turns),
-    "calls": Fact(kind="whole", of=lambda one: one.tally.calls),
-    "tool_calls": Fact(kind="whole", of=lambda one: one.tally.tool_calls),
-    "tool_errors": Fact(kind="whole", of=lambda one: one.tally.tool_errors),
+    "turns": Fact(kind="whole", of=lambda one: one.tally.known("turns")),
+    "calls": Fact(kind="whole", of=lambda one: _counted(one, "turns", one.tally.calls)),
+    "tool_calls": Fact(kind="whole", of=lambda one: one.tally.known("tool_calls")),
+    "tool_errors": Fact(kind="whole", of=lambda one: _counted(one, "tool_calls", one.tally.tool_errors)),
     "retries": Fact(kind="whole", of=lambda one: one.tally.retries),
-    "tokens": Fact(kind="whole", of=lambda one: one.tally.tokens),
-    "input_tokens": Fact(kind="whole", of=lambda one: one.tally.input_tokens),
-    "output_tokens": Fact(kind="whole", of=lambda one: one.tally.output_tokens),
-    "cache_read_tokens": Fact(kind="whole", of=lambda one: one.tally.cache_read_tokens),
-    "cache_write_5m_tokens": Fact(kind="whole", of=lambda one: one.tally.cache_write_5m_tokens),
-    "cache_write_1h_tokens": Fact(kind="whole", of=lambda one: one.tally.cache_write_1h_tokens),
+    "tokens": Fact(kind="whole", of=lambda one: one.tally.known("tokens")),
+    "input_tokens": Fact(kind="whole", of=lambda one: _counted(one, "tokens", one.tally.input_tokens)),
+    "output_tokens": Fact(kind="whole", of=lambda one: _counted(one, "tokens", one.tally.output_tokens)),
+    "cache_read_tokens": Fact(kind="whole", of=lambda one: _counted(one, "tokens", one.tally.cache_read_tokens)),
+    "cache_write_5m_tokens": Fact(
+        kind="whole", of=lambda one: _counted(one, "tokens", one.tally.cache_write_5m_tokens)
+    ),
+    "cache_write_1h_tokens": Fact(
+        kind="whole", of=lambda one: _counted(one, "tokens", one.tally.cache_write_1h_tokens)
+    ),
     "usd": Fact(kind="number", of=lambda one: one.tally.usd),
     "seconds": Fact(kind="number", of=lambda one: one.tally.seconds),
     "waited": Fact(kind="number", of=lambda one: one.tally.waited),

@@ -12,6 +12,7 @@ from evalkit.core.message import Nature
 BADGES: dict[Nature, str] = {
     "live": "● Live model",
     "local": "◍ Local model",
+    "external": "◇ Own agent, its model not seen",
     "simulated": "◌ Simulated model",
     "replayed": "↻ Replayed trials",
 }
@@ -19,6 +20,7 @@ BADGES: dict[Nature, str] = {
 
 _CAVEATS: dict[Nature, str] = {
     "local": "Local model: a server on this machine answered, so the numbers are those of the model that it holds.",
+    "external": "Own agent: it asked a model of its own out of evalkit's sight, so which one answered is its own word.",
     "simulated": "Simulated model: the numbers show the method at work and say nothing about a real model.",
     "replayed": "Replayed trials: recorded replies were played again, which is no new evidence about any model.",
 }

@@ -28,6 +28,7 @@ class Counts:
     again: int = 0
     again_passed: int = 0
     unpriced: int = 0
+    uncounted: int = 0
     broke: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
 
@@ -36,6 +37,7 @@ class Counts:
         self.retries += row.tally.retries
         self.tool_errors += row.tally.tool_errors
         self.unpriced += row.tally.usd is None
+        self.uncounted += bool(row.tally.uncounted)
         self.models.update(row.models)
         if row.outcome == "error":
             self.broke[row.stop.reason] += 1
@@ -78,6 +80,8 @@ def warnings(
             )
         if counted.unpriced:
             yield f"{shown}: the cost of {times(counted.unpriced, 'trial')} is unknown, so sums of dollars are too."
+        if counted.uncounted:
+            yield f"{shown}: the agent did not tell turns, tokens or tool calls of {times(counted.uncounted, 'trial')}, so they are unknown."
         if len(counted.models) > 1:
             yield f"{shown}: {len(counted.models)} models answered: {', '.join(map(clean_name, sorted(counted.models)))}."
 

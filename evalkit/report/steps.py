@@ -24,6 +24,7 @@ from evalkit.core.record import (
     Noted,
     Observed,
     Reflected,
+    Reported,
     Stop,
     Unanswered,
 )
@@ -102,6 +103,8 @@ def _told(event: Event, piece: int | None, acts: int) -> Iterator[Step]:
             yield _told_checked(event)
         case Flagged() | Reflected() | Condensed() | Delegated() | Listed():
             yield _told_mechanism(event, piece)
+        case Reported():
+            yield _told_reported(event, piece)
         case Observed():
             return
         case Halted():
@@ -157,6 +160,14 @@ def _told_checked(event: Checked) -> Step:
     )
 
 
+def _told_reported(event: Reported, piece: int | None) -> Step:
+    """Tell what an agent let out beside its conversation."""
+    labels = {"traceback": "the agent raised", "unreadable": "no event of a conversation"}
+    label = labels.get(event.origin, f"the agent's {event.origin}")
+    tone: Tone = "bad" if event.origin == "traceback" else "plain"
+    return step(kind="note", turn=event.turn, label=label, text=excerpt(event.text, piece), tone=tone)
+
+
 def _told_mechanism(event: Flagged | Reflected | Condensed | Delegated | Listed, piece: int | None) -> Step:
     """Tell what a mechanism of the loop did."""
     meta, text, tone = "", "", "plain"
@@ -177,7 +188,7 @@ def _told_mechanism(event: Flagged | Reflected | Condensed | Delegated | Listed,
             text, tone = (event.error, "warn") if event.error else (text, "plain")
         case Delegated():
             label, text = f"{clean_name(event.agent)}: {clean_name(event.stop.reason)}", event.answer
-            meta = f"{times(event.tally.turns, 'turn')} · {count(event.tally.tokens)} tokens"
+            meta = f"{times(event.tally.turns, 'turn')} · {count(event.tally.known('tokens'))} tokens"
         case Listed():
             label, text = f"checklist {clean_name(event.item)}: {event.action}", event.detail
             tone = {"passed": "good", "refused": "bad"}.get(event.action, "plain")

@@ -79,7 +79,9 @@ def head(record: TrialRecord, caps: Caps | None = None) -> Head:
         "facts": _facts(record),
         "nature": record.nature,
         "seed": str(record.seed),
-        "tokens": f"{tally.usage.prompt:,} tokens in, {tally.output_tokens:,} out",
+        "tokens": "tokens unknown"
+        if "tokens" in tally.uncounted
+        else f"{tally.usage.prompt:,} tokens in, {tally.output_tokens:,} out",
         "gauges": list(_gauges(tally, caps)) if caps is not None else [],
     }
 
@@ -87,7 +89,7 @@ def head(record: TrialRecord, caps: Caps | None = None) -> Head:
 def _gauges(tally: Tally, caps: Caps) -> Iterator[Gauge]:
     """How much of each cap was used; a cap that is not set, or of which the use is not known, has no gauge."""
     for meter, write in (("turns", count), ("tokens", amount), ("seconds", duration), ("usd", dollars)):
-        limit, used = getattr(caps, meter), getattr(tally, meter)
+        limit, used = getattr(caps, meter), tally.known(meter)
         if limit and used is not None:
             yield {
                 "meter": meter,
@@ -113,9 +115,9 @@ def _facts(record: TrialRecord) -> list[str]:
     """The counts of a trial, each as a short text."""
     tally = record.tally
     facts = [
-        times(tally.turns, "turn"),
-        times(tally.tool_calls, "tool call"),
-        f"{amount(tally.tokens)} tokens",
+        "turns unknown" if "turns" in tally.uncounted else times(tally.turns, "turn"),
+        "tool calls unknown" if "tool_calls" in tally.uncounted else times(tally.tool_calls, "tool call"),
+        "tokens unknown" if "tokens" in tally.uncounted else f"{amount(tally.tokens)} tokens",
         dollars(tally.usd) if tally.usd is not None else "cost unknown",
         duration(tally.seconds),
     ]

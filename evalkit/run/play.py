@@ -16,7 +16,7 @@ from evalkit import parts as families
 from evalkit.core.clock import SystemClock
 from evalkit.core.message import Nature
 from evalkit.core.plan import Spec, Task, Trial, Variant
-from evalkit.core.protocols import ContextPolicy, Parts
+from evalkit.core.protocols import ContextPolicy, Parts, nature_of
 from evalkit.core.record import Stop, TrialRecord
 from evalkit.engine.contain import contain, explain
 from evalkit.engine.trial import play_trial, unplayable
@@ -39,7 +39,9 @@ def play(trial: Trial) -> TrialRecord:
 
 def lost(trial: Trial, why: str) -> TrialRecord:
     """The record of a trial whose worker died under it: an error, whose cost nobody knows."""
-    nature: Nature = families.build("providers", trial.variant.provider).nature
+    nature: Nature = nature_of(
+        families.build("loops", trial.variant.loop), families.build("providers", trial.variant.provider)
+    )
     record = unplayable(trial, nature, Stop(reason="error:worker", detail=why), SystemClock())
     return replace(record, tally=replace(record.tally, usd=None))
 

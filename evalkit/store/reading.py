@@ -25,7 +25,7 @@ class Columns:
     """One row a planned trial that has a record, as lists of one length.
 
     `index` is the trial's number from 1, `stop` the reason of its stop, `seconds` its working time as the `seconds` cap counts it and
-    `wall` that of the whole trial, both in seconds; `usd` is None where a price is unknown; `attempts` counts how often the trial was
+    `wall` that of the whole trial, both in seconds; `usd` is None where a price is unknown, `turns` and `tokens` where nobody counted; `attempts` counts how often the trial was
     started, `key` is the digest that `RunStore.record` takes.
     """
 
@@ -37,8 +37,8 @@ class Columns:
     outcome: list[Outcome]
     stop: list[str]
     graded: list[Verdict | None]
-    turns: list[int]
-    tokens: list[int]
+    turns: list[int | None]
+    tokens: list[int | None]
     usd: list[float | None]
     seconds: list[float]
     wall: list[float]
@@ -91,6 +91,9 @@ class Bookkeeping:
     unknown_cost: int
 
 
+UNKNOWN = -1
+"""What stands in the index for a count that is not known."""
+
 SMALL = 64 * 1024
 """Bytes of a compressed record that are read at once; of a larger one, only what is asked for."""
 
@@ -127,6 +130,8 @@ def columns(connection: sqlite3.Connection, manifest: Manifest) -> Columns:
     lists: Sequence[list[Any]] = [list(values) for values in zip(*rows, strict=True)] or [[] for _ in range(_WIDTH)]
     names = [field.name for field in fields(Columns)]
     values = dict(zip(names, lists[:_WIDTH], strict=False))
+    for counter in ("turns", "tokens"):
+        values[counter] = [None if count == UNKNOWN else count for count in values[counter]]
     return Columns(**values, attempts=[again.get(key, 1) for key in lists[0]])
 
 

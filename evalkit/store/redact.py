@@ -31,6 +31,7 @@ STOPS = frozenset(
         "refusal",
         "truncated",
         "context_overflow",
+        "agent_error",
         "detector:",
         "guardrail:",
         "error:",

@@ -18,13 +18,13 @@ from typing import Self
 
 from evalkit.core.clock import Clock, SystemClock
 from evalkit.core.plan import Trial
-from evalkit.core.record import TrialRecord
+from evalkit.core.record import Counter, Tally, TrialRecord
 from evalkit.store import database, manifest, reading
 from evalkit.store.codec import Encoded, encode
 from evalkit.store.disk import fault, make_folder, refuse_network
 from evalkit.store.lock import Lock, held
 from evalkit.store.manifest import Manifest
-from evalkit.store.reading import Bookkeeping, Columns, Started
+from evalkit.store.reading import UNKNOWN, Bookkeeping, Columns, Started
 from evalkit.store.redact import Redactor
 from evalkit.store.writer import Entry, Row, Writer
 
@@ -261,8 +261,8 @@ def _entry(attempt: int, key: str, record: TrialRecord, encoded: Encoded) -> Ent
         seen.outcome,
         seen.stop.reason,
         seen.graded,
-        _fits(tally.turns),
-        _fits(tally.tokens),
+        _counted(tally, "turns"),
+        _counted(tally, "tokens"),
         tally.usd,
         tally.seconds,
         seen.seconds,
@@ -281,6 +281,11 @@ def _spent(record: TrialRecord) -> float | None:
     """What an attempt cost in all, its graders included; None where any price is unknown."""
     own, grading = record.tally.usd, record.grading.usd
     return None if own is None or grading is None else own + grading
+
+
+def _counted(tally: Tally, counter: Counter) -> int:
+    """A count as the index holds it, which takes no null: a negative one stands for what is not known."""
+    return UNKNOWN if counter in tally.uncounted else _fits(getattr(tally, counter))
 
 
 def _fits(number: int) -> int:

@@ -249,7 +249,7 @@ def test_lists_are_compared_item_by_item() -> None:
         ("version: 1\nvariants: {}\n", ["c.yaml:2:11: `variants` wants a length of at least 1, got an empty mapping"]),
         ("version: 1\nvariants: [a]\n", ["c.yaml:2:11: `variants` wants a mapping, got a list"]),
         ("version: 1\nvariants: {a: 3}\n", ["c.yaml:2:15: `a` wants a mapping, got the number 3"]),
-        ("version: 1\nvariants: {a: {}}\n", ["c.yaml:2:12: the key 'provider' is missing (name the model, in the variant or in `common`)"]),
+        ("version: 1\nvariants: {a: {}}\n", ["c.yaml:2:12: the variant 'a' names no provider, and its loop asks one (name the model, in the variant or in `common`)"]),
         ("version: 1\nvariants: {' a': {provider: {kind: free}}}\n", ["c.yaml:2:12: a name has no blanks around it, no line breaks and no control characters"]),
         (ONE + "varients: {}\n", ["c.yaml:4:1: unknown key 'varients' (did you mean 'variants'?)"]),
         (ONE.replace("a: {}", "a: {loops: {kind: react}}"), ["c.yaml:3:16: unknown key 'loops' (did you mean 'loop'?)"]),
@@ -312,5 +312,10 @@ def test_a_priced_provider_may_have_a_dollar_cap() -> None:
 
 
 def test_the_forms_have_core_s_fields() -> None:
-    assert {one.name for one in fields(Variant)} - {one.name for one in fields(VARIANT)} == {"name", "source"}
+    assert {one.name for one in fields(Variant)} - {one.name for one in fields(VARIANT)} == {
+        "name",
+        "source",
+        "base",
+        "files",
+    }
     assert [one.name for one in fields(Gate)] == [one.name for one in fields(GATE)]

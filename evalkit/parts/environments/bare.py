@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from evalkit.core.errors import MalformedArgs
 from evalkit.core.message import JSON, ToolCall, ToolSpec
@@ -12,7 +13,9 @@ from evalkit.core.protocols import Ground
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bare:
-    """An environment without tools, state or files."""
+    """An environment without tools, state or files; an agent that is a program gets an empty folder."""
+
+    OPEN_TO_PROGRAMS: ClassVar[bool] = True
 
     def open(self, ground: Ground) -> Bare:
         """There is nothing to keep apart: the part is its own environment."""

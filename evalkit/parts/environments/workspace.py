@@ -57,6 +57,7 @@ class Workspace:
     """
 
     FILES: ClassVar[tuple[str, ...]] = ("folder",)
+    OPEN_TO_PROGRAMS: ClassVar[bool] = True
 
     folder: str | None = None
     files: dict[str, str] = field(default_factory=dict)

@@ -218,7 +218,7 @@
     line.append(element("td", `outcome ${outcome}`, `${MARKS[outcome]} ${outcome}`), opener(row));
     line.append(element("td", "", index.variants[index.variant[row]]));
     line.append(element("td", "n", index.trial[row]), element("td", "", index.stops[index.stop[row]]));
-    line.append(element("td", "n", index.turns[row]));
+    line.append(element("td", "n", index.turns[row] ?? "–"));
     for (const column of ["tokens", "usd", "seconds"]) line.append(element("td", "n nowrap", index[column][row]));
     return line;
   };

@@ -1,0 +1,132 @@
+"""Runs the user's own agent as a process of its own, for the loops that do: its variables, its folders, its end.
+
+Invariant: it gets no variable of ours but those that the variant names, a home and temporary folder that are removed, and nothing that it
+started runs on when the loop ends, however that ends. It is no sandbox: the agent has the rights of whoever runs evalkit.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evalkit.core.protocols import Session
+from evalkit.core.record import Reported
+from evalkit.parts._process import Finished, LeftRunning, Limits, Talk, end_all, run, surroundings
+
+UNBOUNDED = 10**15
+"""Bytes of address space for an agent whose memory is not bounded: runtimes reserve far more than they use."""
+
+GRACE = 3600.0
+"""Seconds beyond the cap after which a process is ended even if its session never says so."""
+
+TAIL = 20_000
+"""Bytes of the standard error that are kept: the last ones."""
+
+PIECE, PIECES = 65_536, 32
+"""Bytes of one read, and reads at a time: a program that never stops writing keeps nothing else from its turn."""
+
+
+def missing(names: Sequence[str], program: str | None) -> str | None:
+    """Say which variable is not set or which program is not there; None where all is well."""
+    unset = [name for name in names if name not in os.environ]
+    if unset:
+        return (
+            f"env names {', '.join(unset)}, which {'is' if len(unset) == 1 else 'are'} not set: set it before the run"
+        )
+    if program is not None and shutil.which(program) is None:
+        return f"there is no program {program!r}: is it installed, and on PATH?"
+    return None
+
+
+@dataclass(slots=True, kw_only=True)
+class Program:
+    """One run of a program: where it works and what it gets; `tail` is the end of its standard error."""
+
+    session: Session
+    folder: Path
+    home: Path
+    names: Sequence[str]
+    values: Mapping[str, str]
+    memory_mb: int | None
+    tail: bytearray = field(default_factory=bytearray)
+
+    def play(
+        self, words: Sequence[str], hear: Callable[[bytearray], None], *, stdin: int, wake: int | None
+    ) -> Finished:
+        """Run it to its end; `hear` gets its output and may end the trial. Raises `OSError` where it cannot be started."""
+        errors, into = os.pipe()
+        os.set_blocking(errors, False)
+
+        def listen(output: bytearray) -> None:
+            """Take in what came, and end the trial where a cap says so."""
+            self._take(errors)
+            hear(output)
+            self.session.hold()
+
+        seconds = (self.session.variant.caps.seconds or 0.0) + GRACE
+        memory = UNBOUNDED if self.memory_mb is None else self.memory_mb * 1_000_000
+        passed = {name: os.environ[name] for name in self.names if name in os.environ}
+        try:
+            return run(
+                words,
+                folder=self.folder,
+                variables=surroundings(self.home, self.home, {**self.values, **passed}),
+                limits=Limits(seconds=seconds, memory=memory),
+                talk=Talk(hear=listen, stdin=stdin, stderr=into, wake=() if wake is None else (wake,)),
+            )
+        finally:
+            os.close(into)
+            self._take(errors)
+            os.close(errors)
+            self._tell_errors()
+
+    def _take(self, errors: int) -> None:
+        """Keep the end of the standard error."""
+        for _ in range(PIECES):
+            try:
+                piece = os.read(errors, PIECE)
+            except BlockingIOError:
+                return
+            if not piece:
+                return
+            self.tail += piece
+            del self.tail[:-TAIL]
+
+    def _tell_errors(self) -> None:
+        """Put the end of the standard error into the trace."""
+        text = self.tail.decode("utf-8", "replace").strip()
+        if text:
+            turn, now = self.session.tally.turns, self.session.now()
+            self.session.record(Reported(turn=turn, origin="stderr", text=text, at=now))
+
+
+@contextmanager
+def program(
+    session: Session, *, names: Sequence[str], values: Mapping[str, str], memory_mb: int | None
+) -> Iterator[Program]:
+    """Give an agent its folders, and end all that it left running; a process that cannot be ended makes the trial an error."""
+    home = Path(tempfile.mkdtemp(prefix="evalkit-agent-"))
+    folder = session.folder
+    try:
+        work = folder or home / "work"
+        if folder is None:
+            work.mkdir()
+        yield Program(session=session, folder=work, home=home, names=names, values=values, memory_mb=memory_mb)
+    finally:
+        try:
+            end_all(*(one for one in (home, folder) if one is not None))
+        except LeftRunning as error:
+            session.stop("error:environment", str(error))
+        finally:
+            shutil.rmtree(home, ignore_errors=True)
+
+
+def asked(session: Session) -> str:
+    """The prompt: the task's, and after it the last thing that the harness had to say, where it had."""
+    request, *later = [message.text for message in session.transcript if message.role == "user" and message.text]
+    return "\n\n".join((request, *later[-1:]))

@@ -1,0 +1,141 @@
+"""The user's own agent as a program: it gets the prompt and the task's folder, and what it writes becomes the trial's trace.
+
+Invariant: what the program does not tell is not known (turns, tokens, cost), never 0; and however it behaves, the trial ends as the
+agent's failure with a reason, not as an error of ours.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Gt, MinLen
+
+from evalkit.core.errors import ConfigurationError
+from evalkit.core.plan import Spec, Variant
+from evalkit.core.protocols import Session, Stream
+from evalkit.parts import build, kinds, part
+from evalkit.parts._process import Finished
+from evalkit.parts.loops._program import Program, asked, missing, program
+
+PROMPT, PROMPT_FILE, HERE = "{prompt}", "{prompt_file}", "{here}"
+MOST_OUTPUT = 64_000_000
+"""Bytes that a program may write on its standard output in one trial."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """Your own agent as a program, in the folder of a `workspace` (or an empty one, for tasks without an environment).
+
+    `run` is a list of words or a line for the shell. In a list `{prompt}` stands for the prompt and `{prompt_file}` for a file that holds it;
+    where neither stands, the prompt comes on the standard input. In a line it comes there and as the file `$EVALKIT_PROMPT_FILE`. `{here}` is the
+    config's folder, and a file named `{here}/NAME` counts in the variant's identity, as those under `files` do. `events` is the shape of its
+    output: `text` (the output is the answer) or `stream-json` (as `claude -p --output-format stream-json --verbose` writes). `env` names the
+    variables that are passed on and whose values never reach a record; `variables` are given as they are. The program gets no others
+    but `PATH`, a language, and a fresh `HOME` and `TMPDIR`. `caps: {seconds: …}` is needed: it ends the whole tree of processes.
+    """
+
+    MODEL: ClassVar[str] = "own"
+    TOOLS: ClassVar[bool] = False
+    WANTS_SECONDS: ClassVar[bool] = True
+    FILES: ClassVar[tuple[str, ...]] = ("files",)
+    PROGRAMS: ClassVar[tuple[str, ...]] = ("run",)
+
+    run: str | Annotated[tuple[str, ...], MinLen(1)]
+    events: str = "text"
+    env: tuple[str, ...] = ()
+    variables: dict[str, str] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    memory_mb: Annotated[int, Gt(0)] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be run or read."""
+        if isinstance(self.run, str) and (PROMPT in self.run or PROMPT_FILE in self.run):
+            raise ValueError(
+                "run is a line for the shell, which gets the prompt on its standard input and as the file"
+                " $EVALKIT_PROMPT_FILE; for {prompt} write a list of words"
+            )
+        if not (self.run.strip() if isinstance(self.run, str) else self.run[0]):
+            raise ValueError("run names no program")
+        if self._kind not in kinds("streams"):
+            known = ", ".join(kind.replace("_", "-") for kind in kinds("streams"))
+            raise ValueError(f"there are no events of the shape {self.events!r}; there are: {known}")
+
+    @property
+    def _kind(self) -> str:
+        """The part that reads the output."""
+        return self.events.replace("-", "_")
+
+    def ready(self, variant: Variant) -> str | None:
+        """What keeps the program from being run at all."""
+        first = None if isinstance(self.run, str) else self.run[0].replace(HERE, variant.base)
+        return missing(self.env, first if first and (first.startswith("/") or "/" not in first) else None)
+
+    def doubts(self, variant: Variant) -> Iterator[str]:
+        """Say which caps cannot be held as they are meant."""
+        reader: Any = part("streams", self._kind)
+        for meter in ("turns", "tokens", "usd"):
+            if getattr(variant.caps, meter) is None or meter in reader.HOLDS:
+                continue
+            if meter in reader.TELLS:
+                yield f"caps.{meter} is asked when the program has ended: {self.events} tells it no earlier"
+            else:
+                yield f"caps.{meter} cannot be held: the program's output (events: {self.events}) does not tell it"
+
+    def play(self, session: Session) -> None:
+        """Run the program once on the task, or on the task and what a check said of the last run."""
+        stream: Stream = build("streams", Spec(kind=self._kind)).open(session)
+        with program(session, names=self.env, values=self.variables, memory_mb=self.memory_mb) as made:
+            try:
+                done = self._run(made, session, stream)
+                stream.end(done.code)
+            finally:
+                stream.settle()
+        session.hold()
+
+    def _run(self, made: Program, session: Session, stream: Stream) -> Finished:
+        """Run the program; its output goes to the stream as it comes."""
+        written = 0
+
+        def hear(output: bytearray) -> None:
+            """Hand on what came."""
+            nonlocal written
+            written += len(output)
+            stream.hear(bytes(output))
+            output.clear()
+            if written > MOST_OUTPUT:
+                session.stop("agent_error", f"the program wrote more than {MOST_OUTPUT:,} bytes on its standard output")
+
+        prompt = asked(session)
+        file = made.home / "prompt.txt"
+        file.write_text(prompt, encoding="utf-8", errors="replace")
+        made.values = {**made.values, "EVALKIT_PROMPT_FILE": str(file)}
+        words = self._words(prompt, {PROMPT_FILE: str(file), HERE: session.variant.base})
+        placed = any(mark in word for word in self.run for mark in (PROMPT, PROMPT_FILE))
+        with Path(os.devnull if placed else file).open("rb") as source:
+            try:
+                return made.play(words, hear, stdin=source.fileno(), wake=None)
+            except (FileNotFoundError, NotADirectoryError):
+                session.stop("agent_error", "the workspace's own folder is gone, so nothing can be run in it")
+            except OSError as error:
+                raise ConfigurationError.of(
+                    f"run {words[0]}",
+                    f"cannot be started: {error.strerror}",
+                    "give a long prompt on the standard input",
+                ) from error
+
+    def _words(self, prompt: str, places: Mapping[str, str]) -> tuple[str, ...]:
+        """What is run."""
+        if isinstance(self.run, str):
+            return ("/bin/sh", "-c", self.run.replace(HERE, shlex.quote(places[HERE])))
+        words = []
+        for written in self.run:
+            word = written
+            for name, value in places.items():
+                word = word.replace(name, value)
+            words.append(word.replace(PROMPT, prompt))
+        return tuple(words)
