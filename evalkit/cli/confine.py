@@ -6,14 +6,14 @@ Invariant: code that a real model wrote never runs without a sandbox unless a pe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalkit import parts
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.message import Nature
 from evalkit.core.plan import Spec, Suite, Variant
-from evalkit.core.protocols import StartsProcesses, nature_of
+from evalkit.core.protocols import RunsOutside, StartsProcesses, nature_of
 from evalkit.core.sandbox import PLAIN, Sandbox
 from evalkit.parts._sandbox import probe
 
@@ -51,6 +51,22 @@ def settle(asked: str, show: Sequence[str], suites: Sequence[Suite], variants: S
             raise ConfigurationError.of(
                 f"--sandbox-show {folder}", "is no path from the root that exists", "name a folder as /opt/tools"
             )
+    own = ", ".join(dict.fromkeys(_outside(variants)))
+    if own and asked in ("require", "bubblewrap"):
+        what = f"{own} runs your own agent as a program that no sandbox of evalkit holds"
+        raise ConfigurationError.of(
+            f"--sandbox {asked}", what, "put the agent into a container of its own, and say --sandbox auto or none"
+        )
+    found = _held(asked, show, suites, variants)
+    if not own:
+        return found
+    told = f"no sandbox for {own}: your own agent runs with all that you may do"
+    level = "none" if found.level == UNUSED else found.level
+    return replace(found, level=f"{level}, your own agent outside", told="; ".join(filter(None, (found.told, told))))
+
+
+def _held(asked: str, show: Sequence[str], suites: Sequence[Suite], variants: Sequence[Variant]) -> Settled:
+    """Choose for all that evalkit itself starts on what an agent wrote."""
     wanting = ", ".join(dict.fromkeys(_wanting(suites, variants)))
     real = any(nature != "simulated" for nature in natures(variants).values())
     if asked == "none":
@@ -82,6 +98,14 @@ def going_on(before: Mapping[str, object], level: str) -> tuple[list[str], str]:
         levels,
         f"the trials of this run were not all held alike: {', then '.join(levels)}. Where a task needs a network they may differ",
     )
+
+
+def _outside(variants: Sequence[Variant]) -> Iterator[str]:
+    """Name each loop that runs a program of the user's own."""
+    for variant in variants:
+        part = parts.build("loops", variant.loop)
+        if isinstance(part, RunsOutside) and part.runs_outside:
+            yield f"loop {variant.loop.kind}"
 
 
 def _wanting(suites: Sequence[Suite], variants: Sequence[Variant]) -> Iterator[str]:

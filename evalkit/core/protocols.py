@@ -129,6 +129,15 @@ class StartsProcesses(Protocol):
         """True where it does with the options that it has: a run then wants a sandbox."""
 
 
+@runtime_checkable
+class RunsOutside(Protocol):
+    """What a loop says of itself where it runs a program of the user's own, which no sandbox holds."""
+
+    @property
+    def runs_outside(self) -> bool:
+        """True where it does."""
+
+
 class SessionTool(Protocol):
     """A tool that works through the session itself, such as one that hands a question to another loop."""
 
@@ -260,8 +269,8 @@ class Guardrail(Protocol):
     def name(self) -> str:
         """What the stop is called: `guardrail:NAME`."""
 
-    def trips(self, event: Event) -> str | None:
-        """Say what tripped it, None where nothing did."""
+    def trips(self, event: Event, base: Path) -> str | None:
+        """Say what tripped it, None where nothing did; relative paths in its options start from `base`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -182,7 +182,11 @@ def _open_session(trial: Trial, parts: Parts, world: Environment, clock: Clock) 
     def watch() -> Watch:
         """Open the detectors of one conversation."""
         named = zip(variant.detectors, parts.detectors, strict=True)
-        return Watch(detectors=[(spec.kind, part, part.open()) for spec, part in named], guardrails=parts.guardrails)
+        return Watch(
+            detectors=[(spec.kind, part, part.open()) for spec, part in named],
+            guardrails=parts.guardrails,
+            base=Path(variant.base),
+        )
 
     kit = Kit(
         trial=trial,

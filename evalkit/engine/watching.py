@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from evalkit.core.protocols import Detector, DetectorPart, Guardrail
 from evalkit.core.record import Event, Flagged, Stop
@@ -20,10 +21,14 @@ WARNING = (
 
 @dataclass(slots=True, kw_only=True)
 class Watch:
-    """The detectors and guardrails of one conversation, and what they have seen since it was last asked."""
+    """The detectors and guardrails of one conversation, and what they have seen since it was last asked.
+
+    `base` is the folder that relative paths in a guardrail's options start from.
+    """
 
     detectors: Sequence[tuple[str, DetectorPart, Detector]]
     guardrails: Sequence[Guardrail]
+    base: Path
     warnings: list[tuple[str, str]] = field(default_factory=list)
     stop: Stop | None = None
 
@@ -45,7 +50,7 @@ class Watch:
             else:
                 self.warnings.append((flag.detector, WARNING.format(pattern=flag.pattern)))
         for guardrail in self.guardrails:
-            hit = guardrail.trips(event)
+            hit = guardrail.trips(event, self.base)
             if hit is not None:
                 self.stop = self.stop or Stop(reason=f"guardrail:{guardrail.name}", detail=hit)
         return flags

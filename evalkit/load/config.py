@@ -165,20 +165,34 @@ def _variant(name: str, node: Node, source: str, problems: Problems) -> Variant 
     for key, made in (("verify", Verify), ("wrap_up", WrapUp), ("tool_output", ToolOutput), ("tools", ToolStyle)):
         value = getattr(form, key)
         plain[key] = None if value is None else made(**asdict(value))
-    base, files = _loop_files(node, source, problems)
+    base, files = _own_files(node, source, problems)
     variant = Variant(name=name, source=source, base=base, files=files, **plain, **held.specs)
     _check_sense(variant, node, problems)
     return variant
 
 
-def _loop_files(node: Node, source: str, problems: Problems) -> tuple[str, dict[str, str]]:
-    """The files that the loop uses, by digest, and the folder that they start from: that of the file in which the loop is written."""
-    loop = node.step("loop")
-    kind = loop.step("kind") if loop else None
-    if loop is None or kind is None or kind.text is None:
-        return ".", {}
-    base = Path(os.path.abspath(kind.mark.file or source)).parent  # noqa: PTH100  # `resolve` would follow a link to another folder
-    return str(base), Files(base, problems, "config").of_part(parts.part("loops", kind.text), loop.without("kind"))
+def _own_files(node: Node, source: str, problems: Problems) -> tuple[str, dict[str, str]]:
+    """The files that loop and guardrails use, by digest, and the folder that they start from: that of the file in which they are written."""
+    loop, guardrails = node.step("loop"), node.step("guardrails")
+    held = [("loops", one) for one in (loop,) if one] + [
+        ("guardrails", one) for one in (guardrails.items if guardrails else ())
+    ]
+    base, files, first = ".", dict[str, str](), ""
+    for family, one in held:
+        kind = one.step("kind")
+        if kind is None or kind.text is None:
+            continue
+        part = parts.part(family, kind.text)
+        here = os.path.dirname(os.path.abspath(kind.mark.file or source))  # noqa: PTH100, PTH120  # `resolve` would follow a link
+        if not any(getattr(part, name, ()) for name in ("FILES", "FUNCTIONS", "PROGRAMS")):
+            base = here if base == "." else base
+            continue
+        if first and first != here:
+            what = f"the files of a guardrail start from {here}, those before it from {first}"
+            problems.add(kind.mark, what, "write loop and guardrails that name files in one config file")
+        base, first = here, here
+        files |= Files(Path(here), problems, "config").of_part(part, one.without("kind"))
+    return base, files
 
 
 def _check_sense(variant: Variant, node: Node, problems: Problems) -> None:

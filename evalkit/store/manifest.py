@@ -79,11 +79,11 @@ class Manifest:
 
     @property
     def key_variables(self) -> Iterator[str]:
-        """The environment variables that hold a provider's key, as the variants name them."""
+        """The environment variables whose values may not be kept: of a provider's key, and those that a loop passes on to a program."""
         for variant in self.variants:
-            name = variant.provider.options.get("api_key_env")
-            if isinstance(name, str):
-                yield name
+            passed = variant.loop.options.get("env")
+            named = [variant.provider.options.get("api_key_env"), *(passed if isinstance(passed, list | tuple) else ())]
+            yield from (name for name in named if isinstance(name, str))
 
 
 def fingerprint(suites: Sequence[Suite], variants: Sequence[Variant], seed: int) -> str:

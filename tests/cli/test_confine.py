@@ -159,6 +159,18 @@ def test_a_run_that_starts_no_process_needs_none() -> None:
     assert settle("auto", (), quiet, SCRIPTED).level == UNUSED
 
 
+OWN = [Variant(name="v", loop=Spec(kind="command", options={"run": ["true"]}))]
+
+
+def test_an_agent_of_ones_own_runs_in_no_sandbox_and_that_is_said() -> None:
+    for asked in ("require", "bubblewrap"):
+        with pytest.raises(ConfigurationError, match=f"--sandbox {asked}: loop command runs your own agent"):
+            settle(asked, (), a_suite(), OWN)
+    settled = settle("auto", (), a_suite(), OWN)
+    assert settled.level == "none, your own agent outside"
+    assert settled.told == "no sandbox for loop command: your own agent runs with all that you may do"
+
+
 @held
 def test_a_part_that_starts_processes_is_found_wherever_it_stands() -> None:
     command = Spec(kind="command", options={"run": "true"})

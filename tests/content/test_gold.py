@@ -19,10 +19,10 @@ from evalkit.parts.providers._simulate import Simulate, Step, read
 from evalkit.run.play import build_parts, play
 
 ROOT = Path(__file__).parent.parent.parent
-PICTURED = "frontend"
-"""The suite that wants a browser: `test_gold_frontend.py` has its solutions."""
+ELSEWHERE = ("frontend", "local")
+"""The suite that wants a browser, whose solutions `test_gold_frontend.py` has, and the one that only a real model plays."""
 
-SUITES = sorted(path for path in (ROOT / "suites").glob("*.yaml") if path.stem != PICTURED)
+SUITES = sorted(path for path in (ROOT / "suites").glob("*.yaml") if path.stem not in ELSEWHERE)
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 TASKS = {f"{task.suite}/{task.id}": task for path in SUITES for task in load_suite(path).tasks}
 FLAWLESS = Variant(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -267,6 +268,29 @@ def ladder(make_trial: MakeTrial, self_correct: int, *checks: Any, on: bool = Tr
     verify = Verify(self_correct=self_correct) if on else None
     specs = tuple(Spec(kind=f"check{number}") for number in range(len(checks)))
     return {"trial": make_trial(task={"checks": specs}, variant={"verify": verify}), "checks": checks}
+
+
+class Rule:
+    """A guardrail that trips on a call, and keeps where it was told that its files are."""
+
+    name = "rule"
+
+    def __init__(self) -> None:
+        """Begin."""
+        self.bases: set[Path] = set()
+
+    def trips(self, event: Event, base: Path) -> str | None:
+        """Trip."""
+        self.bases.add(base)
+        return "a call" if isinstance(event, Acted) else None
+
+
+def test_a_guardrail_is_told_the_folder_of_its_variant(play: Play, make_trial: MakeTrial, tool: Any) -> None:
+    rule = Rule()
+    trial = make_trial(variant={"base": "/rules", "guardrails": (Spec(kind="it"),)})
+    record = play(call(), END, tools=[tool], trial=trial, guardrails=(rule,))
+    assert (record.stop.reason, record.stop.detail) == ("guardrail:rule", "a call")
+    assert rule.bases == {Path("/rules")}
 
 
 def test_a_failed_ladder_goes_back_verbatim_and_is_bounded(play: Play, make_trial: MakeTrial) -> None:

@@ -11,7 +11,7 @@ import pytest
 from store_makers import ORIGIN, a_manifest, a_task, a_variant
 
 from evalkit.core.errors import StoreError
-from evalkit.core.plan import Gate, Suite, Task, TrialKey, Variant, trial_key
+from evalkit.core.plan import Gate, Spec, Suite, Task, TrialKey, Variant, trial_key
 from evalkit.store.manifest import FILE, Manifest, fingerprint, planned_keys, read, united, write
 from evalkit.store.redact import MARK, Redactor
 
@@ -44,6 +44,13 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     )
     assert write(tmp_path, manifest, NO_SECRETS) == manifest
     assert read(tmp_path) == manifest
+
+
+def test_variables_that_hold_keys_are_those_of_providers_and_those_that_a_loop_passes_on() -> None:
+    loop = Spec(kind="command", options={"run": "x", "env": ["MY_LLM", "OTHER"]})
+    provider = Spec(kind="anthropic", options={"api_key_env": "PEER"})
+    manifest = a_manifest(variants=(Variant(name="v1", provider=provider), Variant(name="v2", loop=loop)))
+    assert list(manifest.key_variables) == ["PEER", "MY_LLM", "OTHER"]
 
 
 def test_planned_keys_are_those_of_the_trials_that_are_run(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Literal
 
 from evalkit.core.record import Acted, Asked, Event
@@ -31,7 +32,7 @@ class Pattern:
         except re.error as error:
             raise ValueError(f"pattern does not compile: {error}") from error
 
-    def trips(self, event: Event) -> str | None:
+    def trips(self, event: Event, base: Path) -> str | None:
         """Search what the event shows."""
         text = _text(event, self.where)
         found = _compiled(self.pattern).search(text[:SEARCHED]) if text else None

@@ -42,6 +42,7 @@ class Command:
     MODEL: ClassVar[str] = "own"
     TOOLS: ClassVar[bool] = False
     WANTS_SECONDS: ClassVar[bool] = True
+    runs_outside: ClassVar[bool] = True
     FILES: ClassVar[tuple[str, ...]] = ("files",)
     PROGRAMS: ClassVar[tuple[str, ...]] = ("run",)
 

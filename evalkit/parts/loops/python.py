@@ -44,6 +44,7 @@ class Python:
 
     MODEL: ClassVar[str] = "may_ask"
     WANTS_SECONDS: ClassVar[bool] = True
+    runs_outside: ClassVar[bool] = True
     FILES: ClassVar[tuple[str, ...]] = ("files",)
     FUNCTIONS: ClassVar[tuple[str, ...]] = ("agent",)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ ASKED = Asked(turn=1, call=1, purpose="act", sent=1, held=1, reply=REPLY, at=0.0
 )
 def test_it_looks_where_it_is_told_to(on: str, pattern: str, event: Any, trips: bool) -> None:
     part = build("guardrails", Spec(kind="pattern", options={"name": "x", "pattern": pattern, "where": on}))
-    assert (part.trips(event) is not None) == trips
+    assert (part.trips(event, Path()) is not None) == trips
 
 
 def test_a_pattern_that_does_not_compile_is_refused() -> None:
