@@ -164,7 +164,8 @@ def test_a_command_works_as_it_does_without(cell: Cell, tmp_path: Path) -> None:
     home = tmp_path / "home"
     assert (done.code, done.ended, done.text) == (3, "itself", f"out\nerr\n{home}\n{home}\n")
     assert sh(cell, tmp_path, "kill -9 $$").code == -9
-    assert sh(cell, tmp_path, "python -c 'import sys, pydantic; print(sys.executable)'").text == f"{sys.executable}\n"
+    found = sh(cell, tmp_path, "python -c 'import sys, pydantic; print(sys.executable)'").text
+    assert Path(found.strip()).parent == Path(sys.executable).parent
     assert sh(cell, tmp_path, "echo kept > file; echo kept > $TMPDIR/file").code == 0
     assert (home / "file").read_text() == (tmp_path / "temporary" / "file").read_text() == "kept\n"
     variables = surroundings(home, tmp_path / "temporary")
