@@ -180,19 +180,17 @@ def _lacks(done: Mapping[str, Any]) -> list[str]:
 
 
 def _compared(summary: Mapping[str, Any], comparisons: Sequence[Mapping[str, Any]]) -> str:
-    """The sentence of the comparison at the deepest k whose difference is the largest; empty where no comparison could tell.
+    """The sentence of the comparison at the deepest k whose difference is the largest; empty where it could not tell.
 
-    With fewer than `TELLING` tasks that differ no test can: then the plain estimate is the better headline.
+    With fewer than `TELLING` tasks that differ no test can: then the plain estimate is the better headline, and better too than a smaller
+    difference of which a test could tell.
     """
     metric = f"pass^{deepest(summary)}"
-    deep = [
-        one
-        for one in comparisons
-        if one["metric"] == metric and known(one["difference"]) and one["better"] + one["worse"] >= TELLING
-    ]
-    if not deep:
+    deep = [one for one in comparisons if one["metric"] == metric and known(one["difference"])]
+    largest = max(deep, key=lambda one: abs(one["difference"]), default=None)
+    if largest is None or largest["better"] + largest["worse"] < TELLING:
         return ""
-    return clean_line(max(deep, key=lambda one: abs(one["difference"]))["sentence"], SENTENCE)
+    return clean_line(largest["sentence"], SENTENCE)
 
 
 def _estimated(summary: Mapping[str, Any]) -> str:

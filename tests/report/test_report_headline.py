@@ -54,6 +54,8 @@ def test_a_comparison_at_the_deepest_k_comes_before_the_estimate() -> None:
     unknown = a_comparison(difference=None, sentence="unknown.")
     assert verdict(a_summary(), [small, a_comparison(), other, unknown]).sentence == a_comparison()["sentence"]
     assert verdict(a_summary(), [other, unknown]).sentence.startswith("react passes all")
+    bare = a_comparison(variant="b", difference=-0.9, better=1, worse=3)
+    assert verdict(a_summary(), [a_comparison(), bare]).sentence.startswith("react passes all")
 
 
 @pytest.mark.parametrize(("word", "symbol"), [("pass", "✓"), ("fail", "✗"), ("inconclusive", "?"), ("invalid", "!")])
