@@ -15,6 +15,7 @@ from typing import Any
 from evalkit.cli.conclude import compared
 from evalkit.cli.output import say, tell
 from evalkit.cli.reading import Run
+from evalkit.cli.targets import target
 from evalkit.core.errors import ConfigurationError
 from evalkit.report.clean import clean_line
 from evalkit.report.github import commands, fence, markdown, outputs, publish
@@ -27,9 +28,7 @@ SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"
 def ready(junit_path: str | None, *, github: bool) -> None:
     """Refuse what could not be written in the end; raises `ConfigurationError`. Call it before anything is run."""
     if junit_path is not None:
-        path = Path(junit_path)
-        if path.is_dir():
-            raise ConfigurationError.of(f"--junit {path}", "is a folder", "name a file")
+        path = target("--junit", junit_path, _is_junit)
         there = next(place for place in (path, *path.absolute().parents) if place.exists())
         if not os.access(there, os.W_OK) or not (there == path or there.is_dir()):
             raise ConfigurationError.of(f"--junit {path}", "cannot be written to", "choose another file")
@@ -49,7 +48,7 @@ def tell_ci(
     summary = summarise(found.table, found.about)
     if junit_path is not None:
         text = junit(summary, task_rows(found.table), gate, found.about)
-        path = Path(junit_path)
+        path = target("--junit", junit_path, _is_junit)
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,6 +83,11 @@ def quiet(*, github: bool, as_json: bool = False) -> Iterator[None]:
         yield
     finally:
         say(end)
+
+
+def _is_junit(head: bytes) -> bool:
+    """Tell whether a file holds JUnit results, by its first bytes."""
+    return b"<testsuite" in head
 
 
 def _unwritable(where: str, error: OSError) -> ConfigurationError:

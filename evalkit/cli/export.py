@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from evalkit.cli.exits import Exit
 from evalkit.cli.options import Command, Values
 from evalkit.cli.output import say
 from evalkit.cli.reading import Run, open_run
+from evalkit.cli.targets import target
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.record import TrialRecord
-from evalkit.report.exports import FORMATS, export
+from evalkit.report.exports import COLUMNS, FORMATS, export
 from evalkit.report.replies import FILE, write_replies
 from evalkit.report.summary import summarise
 
@@ -26,8 +27,19 @@ COMMAND.switch("--replies", help="write the replies into its folder instead, for
 COMMAND.switch("--events", help="with each trial's events (jsonl, parquet)")
 
 
+STARTS: dict[str, Callable[[bytes], bool]] = {
+    "csv": lambda head: head.startswith(",".join(f'"{name}"' for name in list(COLUMNS)[:3]).encode()),
+    "jsonl": lambda head: head.startswith(f'{{"{next(iter(COLUMNS))}":'.encode()),
+    "parquet": lambda head: head.startswith(b"PAR1"),
+}
+"""How a file begins that holds trials in each format."""
+
+
 def run(values: Values) -> int:
     """Export; where figures or replies alone are asked for, no trials are written."""
+    trials = not (values.figures or values.replies) or values.format is not None or values.out is not None
+    if values.events and not trials:
+        raise ConfigurationError.of("--events", "does nothing without trials", "add --format, or leave --events away")
     found = open_run(values.run)
     with found.store:
         if values.figures is not None:
@@ -35,7 +47,7 @@ def run(values: Values) -> int:
                 say(str(path))
         if values.replies:
             say(str(replies(found)))
-        if not (values.figures or values.replies) or values.format is not None or values.out is not None:
+        if trials:
             say(str(write_trials(found, values)))
     return Exit.OK
 
@@ -44,9 +56,7 @@ def write_trials(found: Run, values: Values) -> Path:
     """Write the trials, in the order of the plan, read one after the other."""
     ending = Path(values.out).suffix.removeprefix(".").lower() if values.out else ""
     form = next((one for one in FORMATS if one == (values.format or ending)), FORMATS[0])
-    path = Path(values.out) if values.out else found.store.folder / f"trials.{form}"
-    if path.is_dir():
-        raise ConfigurationError.of(f"--out {path}", "is a folder", "name a file")
+    path = target("--out", values.out or found.store.folder / f"trials.{form}", STARTS[form])
     records = _whole(found) if values.events else found.store.records()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ Invariant: a user's mistake never shows a traceback, and `evalkit --help` import
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -90,4 +91,18 @@ def _guarded(name: str, words: Sequence[str]) -> int:
 
 def entry() -> None:
     """What the installed command calls."""
+    hold_standard_streams()
     sys.exit(main())
+
+
+def hold_standard_streams() -> None:
+    """Give a stream that was closed (`>&-`) to nobody: the next file that is opened would get its number, a run's database among them."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
+            os.set_inheritable(number, True)  # noqa: FBT003  # the standard library's own shape
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))

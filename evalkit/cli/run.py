@@ -105,6 +105,13 @@ def run(values: Values) -> int:
     """Run; gives 0 measured, 2 usage, 3 and 1 by the gates where they count, 4 incomplete, 130 interrupted."""
     if values.origins["curtail"] == "flag" and not values.gate:
         raise ConfigurationError.of("--curtail", "does nothing without --gate", "add --gate, or leave --curtail away")
+    if values.dry_run and values.json:
+        raise ConfigurationError.of(
+            "--json", "does nothing with --dry-run, which measures nothing", "leave one of them away"
+        )
+    if values.out is not None and (not values.out or Path(values.out).is_file()):
+        what = "is empty" if not values.out else "is a file"
+        raise ConfigurationError.of(f"--out {values.out!r}", what, "name a folder, or leave --out away")
     plan = _plan(values)
     if values.dry_run:
         say(described(plan.config.variants, plan.suites, plan.trials(), _folder(values, plan)[0]))
@@ -226,6 +233,10 @@ def _execute(execution: Execution, plan: Plan, store: RunStore, values: Values) 
     counts.done = sum(keys)
     if counts.done:
         tell(f"{counts.done} of {len(keys)} trials are done already")
+    if len(keys) < store.manifest.trials:
+        tell(
+            f"{len(keys)} trials are chosen of the {store.manifest.trials} that this folder plans; what is shown is of all of them"
+        )
 
     def asked(name: str) -> None:
         """Let running trials end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from evalkit.cli.conclude import summary_of
@@ -14,6 +15,7 @@ from evalkit.core.errors import ConfigurationError
 from evalkit.core.record import TrialRecord
 from evalkit.load.config import load_config
 from evalkit.measure.estimate import Ask
+from evalkit.measure.table import of_variant
 from evalkit.report.clean import clean_name
 from evalkit.report.summary import task_rows
 from evalkit.report.terminal import headline, task_table
@@ -45,6 +47,10 @@ def run(values: Values) -> int:
         return _show_variants(values)
     found = open_run(values.what)
     with found.store:
+        if values.variant is not None:
+            found = replace(found, table=of_variant(found.table, values.variant))
+        if values.full and values.trial is None:
+            raise ConfigurationError.of("--full", "does nothing without a trial", "name a task and a trial")
         if values.task is None:
             return _show_run(found, values, ask)
         place = found.table.find_task(values.task)

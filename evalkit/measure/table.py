@@ -254,3 +254,21 @@ def meant(name: str, known: Sequence[str]) -> str:
     """Say which known name was probably meant, or which there are."""
     near = get_close_matches(name, known, 1)
     return f"did you mean {near[0]}?" if near else f"there are: {listed(known)}"
+
+
+def of_variant(table: Table, name: str) -> Table:
+    """Keep one variant of a run, with all tasks; a `ConfigurationError` names those that there are."""
+    place = table.find_variant(name)
+    kept = table.variant == place
+    columns = ("task", "index", "outcome", "graded", "stop", "turns", "tokens", "usd", "seconds")
+    return Table(
+        tasks=table.tasks,
+        variants=(name,),
+        baseline=None,
+        planned=table.planned[:, [place]],
+        variant=np.zeros(int(kept.sum()), dtype=np.int64),
+        stops=table.stops,
+        first_failure=table.first_failure,
+        curtailed=table.curtailed,
+        **{column: getattr(table, column)[kept] for column in columns},
+    )

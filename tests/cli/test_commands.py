@@ -401,3 +401,35 @@ def test_what_detectors_did_is_in_the_summary_and_in_what_is_shown(tmp_path: Pat
     assert shown == json.loads((tmp_path / "out" / "summary.json").read_text())
     assert shown["variants"]["good"]["detectors"]["repeat_calls"]["trials"] == 8
     assert shown["variants"]["bad"]["detectors"] == {}
+
+
+def test_one_variant_of_a_run_is_shown_alone_and_another_name_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measured("-o", "r") == 0
+    capsys.readouterr()
+    assert evalkit("show", "r", "--variant", "good", "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert list(shown["variants"]) == ["good"]
+    assert shown["completeness"]["planned"] == shown["variants"]["good"]["trials"] == 8
+    for words in (("show", "r"), ("show", "r", "one"), ("show", "r", "one", "1")):
+        assert evalkit(*words, "--variant", "god") == 2
+        assert "did you mean good" in capsys.readouterr().err
+
+
+def test_flags_that_would_do_nothing_are_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert measured("--dry-run", "--json") == 2
+    assert measured("-o", "") == 2
+    assert measured("-o", "suite.yaml") == 2
+    assert measured("-o", "r") == 0
+    capsys.readouterr()
+    assert evalkit("show", "r", "--full") == 2
+    assert evalkit("export", "r", "--replies", "--events") == 2
+    assert capsys.readouterr().err.count("does nothing") == 2
+
+
+def test_a_call_that_chooses_less_than_its_folder_plans_says_so(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert measured("-o", "r") == 0
+    assert "are chosen" not in capsys.readouterr().err
+    assert measured("-o", "r", "--task", "one") == 0
+    assert "8 trials are chosen of the 16 that this folder plans" in capsys.readouterr().err

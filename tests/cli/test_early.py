@@ -65,7 +65,9 @@ def test_a_gated_run_ends_once_its_verdict_stands_and_says_nothing_else(
     assert (agent["usd"]["per_trial"], agent["usd"]["p50"], agent["usd"]["per_reliable_success"]) == (None, None, None)
     assert json.loads((here / "run" / "run.json").read_text())["settings"]["early"] == {"curtailed": word}
     assert main(["gate", "run"]) == code
-    assert "Ended early, since no outcome" in " ".join(capsys.readouterr().out.split())
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Ended early, since no outcome" in text
+    assert "they may still change the verdict of any other rule" in text
     assert main(["gate", "run", "--min", "pass@1>=0.99"]) == (1 if bad else 3)
     assert main(["show", "run"]) == 0
     assert "Ended early" in capsys.readouterr().out

@@ -1,0 +1,51 @@
+"""Files that a person names for results: what may be written over, and what may not.
+
+Invariant: a file is replaced only where it is empty or holds earlier results of the same kind, and never where a run keeps its own; a link stays a link,
+what it names is written. Devices and pipes are no files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from evalkit.core.errors import ConfigurationError
+from evalkit.store import database, lock, manifest
+
+HEAD = 4096
+"""Bytes that are looked at to tell what a file holds."""
+
+OWN = {f"{database.FILE}{ending}" for ending in ("", "-wal", "-shm", "-journal")} | {
+    lock.FILE,
+    manifest.FILE,
+    "summary.json",
+    "report.html",
+}
+"""Files of a run's folder that evalkit itself keeps."""
+
+
+def target(flag: str, written: str | Path, ours: Callable[[bytes], bool]) -> Path:
+    """The file that results may be written to; `ours` tells by a file's first bytes that it holds such results.
+
+    Raises `ConfigurationError`, with `flag`, where it may not be replaced.
+    """
+    path, where = Path(written), f"{flag} {written}"
+    if path.is_dir():
+        raise ConfigurationError.of(where, "is a folder", "name a file")
+    if path.exists() and not path.is_file():
+        raise ConfigurationError.of(where, "is a device or a pipe", "name a file")
+    real = path.resolve()
+    if real.name in OWN and (real.parent / manifest.FILE).exists():
+        raise ConfigurationError.of(where, "is a file of the run itself", "choose another file")
+    try:
+        with real.open("rb") as file:
+            head = file.read(HEAD)
+    except FileNotFoundError:
+        return real
+    except OSError as error:
+        raise ConfigurationError.of(where, f"cannot be written to: {error.strerror}", "choose another file") from error
+    if head and not ours(head):
+        raise ConfigurationError.of(
+            where, "holds something else than such results", "choose another file, or delete it first"
+        )
+    return real

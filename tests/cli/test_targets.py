@@ -1,0 +1,79 @@
+"""Results are written over nothing but earlier results of their kind."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from cli_makers import write
+
+from evalkit.cli.main import main
+from evalkit.cli.targets import target
+from evalkit.core.errors import ConfigurationError
+
+
+def evalkit(*words: str) -> int:
+    """Call the command line."""
+    return main(words)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a run `r`."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path)
+    assert evalkit("run", "suite.yaml", "-c", "config.yaml", "-n", "1", "-o", "r", "--no-report") == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_an_export_takes_the_place_of_an_earlier_one_and_of_nothing_else(form: str, here: Path) -> None:
+    path = here / f"x.{form}"
+    for _ in range(2):
+        assert evalkit("export", "r", "-o", str(path)) == 0
+    path.write_text("precious")
+    assert evalkit("export", "r", "-o", str(path)) == 2
+    assert path.read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["run.json", "trials.sqlite", "run.lock"])
+def test_a_runs_own_files_are_no_target(name: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (here / "r" / name).read_bytes()
+    for words in (("export", "r", "-o", f"r/{name}"), ("gate", "r", "--min", "pass@1>=0.1", "--junit", f"r/{name}")):
+        assert evalkit(*words) == 2
+        assert "is a file of the run itself" in capsys.readouterr().err
+    assert (here / "r" / name).read_bytes() == before
+    assert evalkit("show", "r") == 0
+
+
+def test_a_suite_is_no_target(here: Path) -> None:
+    before = (here / "suite.yaml").read_text()
+    assert evalkit("run", "suite.yaml", "-c", "config.yaml", "-n", "1", "-o", "r2", "--junit", "suite.yaml") == 2
+    assert (here / "suite.yaml").read_text() == before
+    assert not (here / "r2").exists()
+
+
+def test_junit_takes_the_place_of_an_earlier_one(here: Path) -> None:
+    for _ in range(2):
+        assert evalkit("gate", "r", "--min", "pass@1>=0.1", "--junit", "j.xml") in (0, 1, 3)
+    assert "<testsuites" in (here / "j.xml").read_text()
+
+
+def test_a_link_stays_one_and_what_it_names_is_written(here: Path) -> None:
+    (here / "link.csv").symlink_to("real.csv")
+    assert evalkit("export", "r", "-o", "link.csv") == 0
+    assert (here / "link.csv").is_symlink()
+    assert (here / "real.csv").read_text().startswith('"suite"')
+
+
+def test_a_pipe_and_a_device_are_left_as_they_are(here: Path) -> None:
+    os.mkfifo(here / "pipe.csv")
+    assert evalkit("export", "r", "-o", "pipe.csv") == 2
+    assert stat.S_ISFIFO((here / "pipe.csv").stat().st_mode)
+    (here / "none.csv").symlink_to("/dev/null")
+    for path in (Path("/dev/null"), here / "none.csv"):
+        with pytest.raises(ConfigurationError, match="is a device or a pipe"):
+            target("--out", path, lambda _: True)
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
