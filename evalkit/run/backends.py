@@ -1,7 +1,8 @@
 """Where trials are played: in this thread, in threads, in processes. The only file that knows joblib.
 
 Invariant: trials are drawn lazily, one at a time as workers become free, and records come back as they are done, in
-any order. A trial never raises, so nothing in flight is ever lost to another's failure; where a process dies, that is said (`WorkerDied`).
+any order; no more than `AHEAD` wait to be taken. A trial never raises, so nothing in flight is ever lost to another's failure; where a
+process dies, that is said (`WorkerDied`).
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 
 from evalkit.core.errors import ConfigurationError, WorkerDied
 from evalkit.core.plan import Trial
 from evalkit.core.protocols import Backend, Play
 from evalkit.core.record import TrialRecord
+
+AHEAD = 512
+"""Records that may be done and not yet taken: joblib's workers draw on whether or not anybody reads, and what waits is lost if the driver is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +53,37 @@ class Joblib:
             pre_dispatch=self.jobs if self.name == "threading" else "2*n_jobs",
         )
         own = play if self.name == "threading" else Child(play=play, parent=os.getpid())
+        lead = Lead(iter(trials), self.jobs + AHEAD)
         try:
-            yield from parallel(delayed(own)(trial) for trial in trials)
+            while not lead.exhausted:
+                for record in parallel(delayed(own)(trial) for trial in lead.drawn()):
+                    lead.open -= 1
+                    yield record
         except BrokenExecutor as error:
             raise WorkerDied(str(error).split(". ")[0]) from error
+
+
+@dataclass(slots=True)
+class Lead:
+    """Draws trials until `most` of them are `open`, which is under way or done and not taken; then what is open comes in before more are drawn.
+
+    To wait inside of a draw is no way: joblib draws under the lock that its reader needs.
+    """
+
+    trials: Iterator[Trial]
+    most: int
+    open: int = field(default=0, init=False)
+    exhausted: bool = field(default=False, init=False)
+
+    def drawn(self) -> Iterator[Trial]:
+        """Trials, as long as the lead is not too long."""
+        while self.open < self.most:
+            trial = next(self.trials, None)
+            if trial is None:
+                self.exhausted = True
+                return
+            self.open += 1
+            yield trial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

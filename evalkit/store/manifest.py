@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from evalkit.core.message import JSON, Nature, least
 from evalkit.core.plan import Gate, Spec, Suite, Task, TrialKey, Variant, digest
@@ -253,7 +254,7 @@ def _adapter() -> TypeAdapter[Any]:
 def write(folder: Path, manifest: Manifest, redactor: Redactor) -> Manifest:
     """Write `run.json` whole or not at all, without secrets, and give the manifest as a reader will see it."""
     values = plain(manifest, redactor.clean)
-    write_whole(folder / FILE, json.dumps(values, indent=1, ensure_ascii=False).encode())
+    write_whole(folder / FILE, to_json(values, indent=1, inf_nan_mode="constants"))
     return READERS[SCHEMA](values)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -12,7 +13,7 @@ import pytest
 from evalkit.core.errors import ConfigurationError, StoreError, WorkerDied
 from evalkit.core.plan import Spec, Suite, Task, Trial, Variant
 from evalkit.core.record import Outcome, Stop, Tally, TrialRecord
-from evalkit.run.backends import Serial, backend
+from evalkit.run.backends import AHEAD, Serial, backend
 from evalkit.run.execute import ERRORS_IN_A_ROW, Brake, Execution
 from evalkit.run.play import play
 from evalkit.run.schedule import schedule
@@ -139,6 +140,29 @@ def test_the_first_reason_of_a_brake_stays() -> None:
     brake.pull("budget", "first")
     brake.pull("interrupted", "second")
     assert (brake.reason, brake.detail) == ("budget", "first")
+
+
+@pytest.mark.parametrize("name", ["threads", "processes"])
+def test_workers_that_are_quicker_than_the_reader_wait_for_it_and_nothing_is_left_out(name: str) -> None:
+    drawn = 0
+    planned = trials(tasks=2 * AHEAD, n=1)
+
+    def draws() -> Iterator[Trial]:
+        """Count what is drawn."""
+        nonlocal drawn
+        for trial in planned:
+            drawn += 1
+            yield trial
+
+    records = backend(name, 2).map(record_of, draws())
+    taken = [next(records)]
+    before = -1
+    while drawn > before:
+        before = drawn
+        time.sleep(0.3)
+    assert drawn - len(taken) <= 2 + AHEAD
+    taken += records
+    assert sorted(record.key.task for record in taken) == sorted(trial.key.task for trial in planned)
 
 
 @pytest.mark.parametrize("name", ["serial", "threads", "processes"])
