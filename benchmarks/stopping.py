@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.meter import Meter, report
-from evalkit.measure.curtail import anytime, curtailment, first_failures, pass_hat_by_first_failure
+from evalkit.measure.curtail import curtailment, first_failures, pass_hat_by_first_failure
+from evalkit.measure.evidence import weigh
 from evalkit.measure.interval import clopper_pearson
 from evalkit.measure.odds import Bar, Word
 
@@ -60,7 +61,9 @@ def curtailed(passed: Bools) -> Found:
 
 def evidence(passed: Bools) -> Found:
     """The first verdict that the e-process reaches."""
-    return anytime(passed, BOUND)
+    values = passed.astype(np.float64)
+    found = weigh(values, values, BOUND)
+    return found.word or "inconclusive", found.done
 
 
 def peeking(passed: Bools) -> Found:

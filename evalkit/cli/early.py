@@ -1,7 +1,7 @@
 """Ending a run early without paying for it in false verdicts: what `run --gate` and `--first-failure` do while trials are played.
 
 Invariant: nothing is skipped that could still change what is said. A trial is skipped only where one with a lower number has failed, and a run ends
-only where no outcome of the trials that are left can change the verdict; what these would have measured besides is undefined afterwards.
+only where no outcome of the trials that are left can change the verdict, or a rule of the kind `anytime` has its evidence; what these would have measured besides is undefined afterwards.
 """
 
 from __future__ import annotations
@@ -148,5 +148,5 @@ def mark_curtailed(store: RunStore, ended: Ended) -> None:
     early = {**early_of(run), "curtailed": ended.detail}
     store.update_plan(replace(run, settings={**run.settings, "early": early}))
     tell(
-        f"curtailed: the gate's verdict is {ended.detail} whatever the {left} trials bring that are left; --curtail off plays them"
+        f"curtailed: the gate's verdict stands at {ended.detail} whatever the {left} trials bring that are left; --curtail off plays them"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, get_args
 
 from evalkit.cli.against import Facing, baseline_run, facing
 from evalkit.cli.ci import quiet, ready, tell_ci
@@ -18,7 +18,7 @@ from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Gate
 from evalkit.measure.compare import default_metrics
 from evalkit.measure.gate import MAX_ERROR_RATE, Judgement, judge, together
-from evalkit.measure.rule import MARGIN, all_rules
+from evalkit.measure.rule import MARGIN, Kind, all_rules
 from evalkit.measure.table import Table
 from evalkit.report.early import early
 from evalkit.report.summary import gate_json
@@ -35,7 +35,11 @@ COMMAND.option("--baseline-variant", help="the variant of a --baseline run; else
 COMMAND.option("--variant", help="hold only this variant to the baseline", many=True, default=())
 COMMAND.option("--max-drop", help="margin to the baseline, in the metric's unit", convert=share, default=MARGIN)
 COMMAND.switch("--shared", help="where the tasks of a --baseline run are unlike, judge those that both have")
-COMMAND.option("--rule", help="how a bound is held", choices=("lower", "point", "not-worse"), default="lower")
+COMMAND.option(
+    "--rule",
+    help="how a bound is held [as the config's gate says, else lower]; `anytime` by evidence that may be looked at while the run goes on",
+    choices=get_args(Kind),
+)
 COMMAND.option("--on-inconclusive", help="what an inconclusive verdict counts as", choices=("fail", "warn", "pass"))
 COMMAND.option("--max-error-rate", help="share of trials that may lack a result", convert=share, default=MAX_ERROR_RATE)
 add_confidence(COMMAND, "each bound by itself")
@@ -87,10 +91,14 @@ def _check_bounds(values: Values, rules: Sequence[Gate | str]) -> None:
     if given is None:
         return
     bounded = (
-        [] if values.per_task else [rule for rule in all_rules(rules) if rule.metric.unit == "share"] if rules else []
+        []
+        if values.per_task
+        else [rule for rule in all_rules(rules, kind=values.rule) if rule.metric.unit == "share"]
+        if rules
+        else []
     )
-    if not any(rule.baseline is None and rule.task is None for rule in bounded):
-        what = "does nothing here: no rule bounds a share of the whole suite (drops and single tasks have bounds of their own)"
+    if not any(rule.baseline is None and rule.task is None and rule.kind != "anytime" for rule in bounded):
+        what = "does nothing here: no rule bounds a share of the whole suite (drops, single tasks and evidence have bounds of their own)"
         raise ConfigurationError.of(f"--{given}", what, f"leave --{given} away, or give such a rule")
 
 

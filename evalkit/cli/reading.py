@@ -8,11 +8,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from evalkit.cli.confine import RECORD
 from evalkit.core.errors import RunInvalid
 from evalkit.core.message import JSON
+from evalkit.measure.arrays import Ints
 from evalkit.measure.table import Table
 from evalkit.report.about import About
+from evalkit.run.schedule import in_order
 from evalkit.store.manifest import Manifest
 from evalkit.store.runstore import RunStore
 
@@ -80,7 +84,14 @@ def table_of(store: RunStore) -> Table:
         baseline=store.manifest.baseline,
         first_failure=lacking and bool(early.get("first_failure")),
         curtailed=lacking and bool(early.get("curtailed")),
+        order=_order(store.manifest),
     )
+
+
+def _order(run: Manifest) -> Ints:
+    """The rank of each planned task in the order of play."""
+    ranks = {(task.suite, task.id): rank for rank, task in enumerate(in_order(run.suites, run.seed))}
+    return np.array([ranks.get((task.suite, task.task), len(ranks)) for task in run.plan], dtype=np.int64)
 
 
 def early_of(manifest: Manifest) -> Mapping[str, JSON]:

@@ -214,7 +214,7 @@ class Gate:
 
     `metric` is written as people write it: `pass^8`, `pass@1`, `cap_rate(turns)`, `usd_per_reliable_success`.
     `variant` None means each variant of the run. `min` and `max` bound the metric's value.
-    `baseline` with `max_drop` bounds the loss of the metric against another variant of the same run.
+    `baseline` with `max_drop` bounds the loss of the metric against another variant of the same run. `rule` says how a bound is held.
     """
 
     metric: str = "pass^8"
@@ -224,6 +224,7 @@ class Gate:
     max: float | None = None
     baseline: str | None = None
     max_drop: float | None = None
+    rule: Literal["lower", "point", "not-worse", "anytime"] = "lower"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

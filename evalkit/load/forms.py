@@ -246,6 +246,10 @@ GATE = form(
         "max": told(float | None, "the greatest value that passes; shares are from 0 to 1", ge=0),
         "baseline": told(Name | None, "the variant to compare with; goes with max_drop"),
         "max_drop": told(float | None, "how much worse than the baseline it may be; goes with baseline", ge=0),
+        "rule": told(
+            Literal["lower", "point", "not-worse", "anytime"],
+            "how a bound is held: shown, met by the bare value, not shown to be missed, or shown by evidence that may be looked at all the time",
+        ),
     },
 )
 

@@ -33,6 +33,8 @@ def read_gate(node: Node, problems: Problems) -> Gate | None:
         problems.add(node.mark, "a gate without a bound", "give `min`, `max`, or `baseline` with `max_drop`")
     if gate.baseline is not None and gate.baseline == gate.variant:
         problems.add(node.find(["baseline"]).mark, "a variant compared with itself", "name another baseline")
+    if gate.rule == "anytime" and (wrong := _not_anytime(gate)):
+        problems.add(node.find(["rule"]).mark, f"{wrong} cannot be judged at any time", "leave `rule` away")
     beyond = [name for name in BOUNDS if (getattr(gate, name) or 0) > 1] if gate.metric != DOLLARS else []
     for name in beyond:
         value = getattr(gate, name)
@@ -41,3 +43,15 @@ def read_gate(node: Node, problems: Problems) -> Gate | None:
     if not beyond and gate.min is not None and gate.max is not None and gate.min > gate.max:
         problems.add(node.find(["min"]).mark, f"`min` {gate.min:g} is over `max` {gate.max:g}", "swap them")
     return gate
+
+
+def _not_anytime(gate: Gate) -> str:
+    """Say what keeps a gate from being judged by evidence that may be looked at all the time; empty where nothing does."""
+    if gate.baseline is not None:
+        return "a drop from a baseline"
+    if gate.metric == DOLLARS:
+        return f"{DOLLARS}, which is no share,"
+    if gate.task is not None:
+        return "a single task"
+    edge = next((bound for bound in (gate.min, gate.max) if bound in (0.0, 1.0)), None)
+    return "" if edge is None else f"a bound of {edge:g}, of which no evidence can show both sides,"

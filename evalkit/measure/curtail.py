@@ -1,13 +1,12 @@
 """Stopping early without paying for it in false verdicts.
 
 Looking again and again at an interval that is meant for one look finds what is not there: with a look every ten tasks a 5% bound errs in
-13 to 20% of runs. Three ways to stop do not:
+13 to 20% of runs. Two ways to stop do not (a third is the evidence of `measure/evidence.py`, at the price of more tasks):
 
 - *curtailment*: the verdict is that of all N tasks, and it is given as soon as the tasks that are left cannot change it;
-- *first failure*: the rest of a task's trials is skipped once one has failed, where only pass^k is asked;
-- an *e-process*: evidence against the bound that may be looked at after every task, at the price of more tasks.
+- *first failure*: the rest of a task's trials is skipped once one has failed, where only pass^k is asked.
 
-Invariant: none of these says pass or fail where the full run of the same trials would have said the other of the two.
+Invariant: neither says pass or fail where the full run of the same trials would have said the other of the two.
 """
 
 from __future__ import annotations
@@ -17,11 +16,9 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, betaincc, betaln
 
-from evalkit.core.errors import ConfigurationError
 from evalkit.measure.arrays import Floats, Ints
-from evalkit.measure.interval import clopper_pearson, gaffke, tail
+from evalkit.measure.interval import clopper_pearson, gaffke
 from evalkit.measure.odds import Bar, Word
 
 
@@ -93,50 +90,3 @@ def pass_hat_by_first_failure(failure: Ints, tasks: int, j: int, n: int) -> floa
     if failure.shape != (tasks,) or (tasks and failure.min() < 1):
         raise ValueError("there is to be one first failure for each task, counted from 1")
     return float(np.mean(failure > j)) if tasks else math.nan
-
-
-def e_value(hits: int, misses: int, bound: float, *, sense: str = ">=") -> float:
-    """Give the evidence against a chance that is at most `bound` (`>=`), or at least `bound` (`<=`), after some hits and misses.
-
-    The likelihood averaged uniformly over all chances beyond the bound, over the likelihood at the bound. For `>=`, with s hits and f misses:
-
-        B(s + 1, f + 1) P(Beta(s + 1, f + 1) > bound) / ((1 - bound) bound^s (1 - bound)^f).
-
-    It may be computed after each task: under any chance on the near side its expectation is never above 1 (a supermartingale), so that it ever reaches
-    1/a has a probability of at most a, however often and whenever one looks. Infinite where a double cannot hold it. Raises `ValueError` for negative counts and a bound
-    outside (0, 1), `ConfigurationError` for another sense.
-    Sources: Robbins 1970 (mixtures); Ville 1939; Ramdas et al. 2023 (e-processes).
-    """
-    if hits < 0 or misses < 0 or not 0.0 < bound < 1.0:
-        raise ValueError(f"{hits} hits, {misses} misses and a bound of {bound} are no evidence")
-    if sense not in {">=", "<="}:
-        raise ConfigurationError.of("sense", f"{sense!r} is neither >= nor <=")
-    upward = sense == ">="
-    beyond = (betaincc if upward else betainc)(hits + 1.0, misses + 1.0, bound)
-    if beyond <= 0.0:
-        return 0.0
-    room = 1.0 - bound if upward else bound
-    log = float(betaln(hits + 1.0, misses + 1.0)) + math.log(beyond) - math.log(room)
-    log -= hits * math.log(bound) + misses * math.log1p(-bound)
-    return math.exp(log) if log < 700.0 else math.inf
-
-
-def anytime(results: npt.ArrayLike, bound: float, *, confidence: float = 0.95) -> tuple[Word, int]:
-    """Give the first verdict that the evidence reaches, and after how many tasks; inconclusive after all of them where it reaches none.
-
-    `results` are 0 and 1 in the order in which the tasks were done, shape (tasks,). pass: the evidence against a chance of at most `bound` has come to
-    1 / (1 - confidence); fail: that against a chance of at least `bound` has. Each is wrong with a probability of at most 1 - confidence,
-    however many tasks follow. Raises `ValueError` for results that are not 0 or 1, `ConfigurationError` for a confidence outside (0, 1).
-    """
-    wanted = 1.0 / tail(confidence, 1)
-    given = np.atleast_1d(np.asarray(results, dtype=np.float64))
-    if not np.isin(given, (0.0, 1.0)).all():
-        raise ValueError("results are 0 or 1")
-    hits = 0
-    for done, result in enumerate(given, start=1):
-        hits += int(result)
-        if e_value(hits, done - hits, bound) >= wanted:
-            return "pass", done
-        if e_value(hits, done - hits, bound, sense="<=") >= wanted:
-            return "fail", done
-    return "inconclusive", int(given.size)

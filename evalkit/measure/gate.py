@@ -22,6 +22,7 @@ from evalkit.measure.metric import Amount
 from evalkit.measure.odds import Bar, Odds, Word, odds
 from evalkit.measure.rule import HELD, Kind, Rule, all_rules
 from evalkit.measure.ruling import Ruling, invalid
+from evalkit.measure.sequential import judge_anytime
 from evalkit.measure.table import Table
 from evalkit.measure.words import bracket, flip, number, percent, span
 
@@ -46,7 +47,7 @@ def judge(
     table: Table,
     rules: Sequence[Rule | Gate | str],
     *,
-    kind: Kind = "lower",
+    kind: Kind | None = None,
     per_task: bool = False,
     confidence: float = 0.95,
     scope: Scope = "population",
@@ -54,7 +55,7 @@ def judge(
     max_error_rate: float | None = MAX_ERROR_RATE,
     seed: int = 0,
 ) -> Judgement:
-    """Judge a run by rules: texts, a config's gates, or rules; `kind` is that of texts and gates.
+    """Judge a run by rules: texts, a config's gates, or rules; `kind` is that of texts and gates, None: a gate's own, and `lower` for texts.
 
     `confidence` is that of each bound by itself. `per_task` holds every rule for each task instead of the suite. A variant
     of whose planned trials more than `max_error_rate` are missing or in error makes its rules, and the run, invalid; None sets no
@@ -66,20 +67,21 @@ def judge(
     that its bounds do not move so; there the rule stays inconclusive.)
     """
     asked = Ask(confidence=confidence, sides=1, scope=scope, method=method)
-    wanted, lost = all_rules(rules, kind=kind), _unmeasured(table)
+    wanted = all_rules(rules, kind=kind)
+    lost, broken = _unmeasured(table), _unmeasured(table, missing=False)
     if table.planned.sum() == 0:
         return Judgement(verdict="invalid", rules=(), why="no trial is planned", unmeasured=lost)
     cases = [case for rule in wanted for case in _cases(table, rule, per_task=per_task)]
     family = Family.of(table, [case for case in cases if case[0].baseline is not None], confidence, seed)
     rulings = []
-    for case in cases:
-        over = _over_budget(case[0], case[1], lost, max_error_rate)
+    for rule, variant, task in cases:
+        over = _over_budget(rule, variant, broken if rule.kind == "anytime" else lost, max_error_rate)
         if over:
-            rulings.append(invalid(table, *case, confidence, over))
+            rulings.append(invalid(table, rule, variant, task, confidence, over))
+        elif rule.baseline is not None:
+            rulings.append(judge_drop(table, rule, variant, task, family))
         else:
-            rulings.append(
-                _judge_value(table, *case, asked) if case[0].baseline is None else judge_drop(table, *case, family)
-            )
+            rulings.append(_judge_value(table, rule, variant, task, asked))
     return Judgement(verdict=_worst(rulings), rules=tuple(rulings), unmeasured=lost)
 
 
@@ -95,6 +97,9 @@ def settled(table: Table, rules: Sequence[Rule | Gate | str]) -> Word | None:
     for rule, variant, task in cases:
         if rule.baseline is not None:
             words.add("inconclusive")
+            continue
+        if rule.kind == "anytime":
+            words.add(judge_anytime(table, rule, variant, asked.confidence).verdict)
             continue
         reading = read(table, rule.metric, variant, task=task)
         bar = Bar(sense=rule.sense, bound=rule.bound, kind=rule.kind)
@@ -125,6 +130,10 @@ def _worst(rulings: Sequence[Ruling | Judgement]) -> Word:
 
 def _cases(table: Table, rule: Rule, *, per_task: bool) -> list[tuple[Rule, str, int | None]]:
     """Spread a rule over the variants and tasks that it speaks of; raises `ConfigurationError` where there is none such."""
+    if per_task and rule.kind == "anytime":
+        raise ConfigurationError.of(
+            f"rule {rule.text}", "a single task cannot be judged at any time", "use the kind lower, or no --per-task"
+        )
     if rule.baseline is not None:
         table.find_variant(rule.baseline)
     names = table.variants if rule.variant is None else (table.variants[table.find_variant(rule.variant)],)
@@ -144,9 +153,13 @@ def _cases(table: Table, rule: Rule, *, per_task: bool) -> list[tuple[Rule, str,
     return cases
 
 
-def _unmeasured(table: Table) -> dict[str, float]:
-    """Give the share of each variant's planned trials that are in error or missing, but for skipped ones; 0 where none is planned."""
-    lost, planned = (table.errors + table.missing - table.skipped).sum(axis=0), table.planned.sum(axis=0)
+def _unmeasured(table: Table, *, missing: bool = True) -> dict[str, float]:
+    """Give the share of each variant's planned trials that are in error or missing, but for skipped ones; 0 where none is planned.
+
+    Without `missing`, of those in error: evidence that may be looked at at any time does not mind what is still to come.
+    """
+    open_ = table.errors + table.missing - table.skipped if missing else table.errors
+    lost, planned = open_.sum(axis=0), table.planned.sum(axis=0)
     return {
         name: float(lost[place] / planned[place]) if planned[place] else 0.0
         for place, name in enumerate(table.variants)
@@ -163,6 +176,8 @@ def _over_budget(rule: Rule, variant: str, lost: dict[str, float], most: float |
 
 def _judge_value(table: Table, rule: Rule, variant: str, task: int | None, asked: Ask) -> Ruling:
     """Judge a bound on a metric's value."""
+    if rule.kind == "anytime":
+        return judge_anytime(table, rule, variant, asked.confidence)
     reading = read(table, rule.metric, variant, task=task)
     estimate = conclude(reading, asked)
     bar = Bar(sense=rule.sense, bound=rule.bound, kind=rule.kind)

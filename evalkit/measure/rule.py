@@ -17,10 +17,15 @@ from evalkit.measure.metric import Metric
 from evalkit.measure.metrics import metric as read_metric
 from evalkit.measure.table import meant
 
-Kind = Literal["lower", "point", "not-worse"]
-"""How a rule is held: shown to be met (three-way), met by the bare estimate, or not shown to be missed."""
+Kind = Literal["lower", "point", "not-worse", "anytime"]
+"""How a rule is held: shown to be met (three-way), met by the bare estimate, not shown to be missed, or shown by evidence that may be looked at all the time."""
 
-HELD: dict[Kind, str] = {"lower": "", "point": " by the bare value", "not-worse": " or not shown to miss it"}
+HELD: dict[Kind, str] = {
+    "lower": "",
+    "point": " by the bare value",
+    "not-worse": " or not shown to miss it",
+    "anytime": " at any time",
+}
 """What a sentence adds to a rule of each kind."""
 
 MARGIN = 0.10
@@ -57,6 +62,20 @@ class Rule:
             raise ConfigurationError.of(f"rule {self.text}", what, "bound its value with <=")
         if self.baseline is not None and self.baseline == self.variant:
             raise ConfigurationError.of(f"rule {self.text}", "a variant is compared with itself")
+        if self.kind == "anytime" and (wrong := self._not_anytime()):
+            raise ConfigurationError.of(
+                f"rule {self.text}", f"{wrong} cannot be judged at any time", "use the kind lower"
+            )
+
+    def _not_anytime(self) -> str:
+        """Say what keeps a rule from being judged by evidence."""
+        if self.baseline is not None:
+            return "a drop from a baseline"
+        if self.metric.unit != "share":
+            return f"{self.metric.text}, which is no share,"
+        if self.task is not None:
+            return "a single task"
+        return "" if 0.0 < self.bound < 1.0 else f"a bound of {self.bound:g}, of which no evidence can show both sides,"
 
     @property
     def text(self) -> str:
@@ -95,13 +114,15 @@ def read_rule(text: str, *, kind: Kind = "lower") -> Rule:
     )
 
 
-def gate_rules(gate: Gate, *, kind: Kind = "lower") -> tuple[Rule, ...]:
+def gate_rules(gate: Gate, *, kind: Kind | None = None) -> tuple[Rule, ...]:
     """Take a config's gate apart into rules, one for each bound that it gives; a baseline without a margin has `MARGIN`.
+
+    `kind` goes before the gate's own.
 
     Raises `ConfigurationError` where it gives none, or none that makes sense.
     """
     metric = read_metric(gate.metric)
-    asked = checked_kind(kind)
+    asked = checked_kind(kind or gate.rule)
     rules: list[Rule] = []
     if gate.min is not None:
         rules.append(Rule(metric=metric, sense=">=", bound=gate.min, variant=gate.variant, task=gate.task, kind=asked))
@@ -119,8 +140,11 @@ def gate_rules(gate: Gate, *, kind: Kind = "lower") -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def all_rules(given: Sequence[Rule | Gate | str], *, kind: Kind = "lower") -> tuple[Rule, ...]:
-    """Read rules of every make; `kind` is that of gates and texts. Raises one `ConfigurationError` with all that is wrong, and where there is none."""
+def all_rules(given: Sequence[Rule | Gate | str], *, kind: Kind | None = None) -> tuple[Rule, ...]:
+    """Read rules of every make; `kind` is that of gates and texts, None: a gate's own, and `lower` for texts.
+
+    Raises one `ConfigurationError` with all that is wrong, and where there is none.
+    """
     rules: list[Rule] = []
     problems: list[Problem] = []
     for one in given:
@@ -128,7 +152,9 @@ def all_rules(given: Sequence[Rule | Gate | str], *, kind: Kind = "lower") -> tu
             if isinstance(one, Rule):
                 rules.append(one)
             else:
-                rules.extend(gate_rules(one, kind=kind) if isinstance(one, Gate) else (read_rule(one, kind=kind),))
+                rules.extend(
+                    gate_rules(one, kind=kind) if isinstance(one, Gate) else (read_rule(one, kind=kind or "lower"),)
+                )
         except ConfigurationError as error:
             problems.extend(error.problems)
     if not given:

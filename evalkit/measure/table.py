@@ -52,7 +52,7 @@ class Table:
     `variant` and `stop` are places in `tasks`, `variants` and `stops`, `index` counts a task's trials under a variant from 1,
     `outcome` and `graded` are codes of `OUTCOMES` and `VERDICTS`, `usd` is NaN where a price is unknown, `turns` and `tokens`
     where nobody counted. `first_failure` says that a task's later trials were skipped once one had failed, `curtailed` that no trial was
-    started any more once a gate's verdict stood. Counted from these, (T, V): `passed`, `failed`, `errors` and `missing`, which add up
+    started any more once a gate's verdict stood. `order`, (T,), is the rank of each task in the order of play, by default that of the plan. Counted from these, (T, V): `passed`, `failed`, `errors` and `missing`, which add up
     to `planned`.
     Raises `RunInvalid` for rows beside the plan, doubled rows, and columns that do not fit each other.
     """
@@ -74,6 +74,7 @@ class Table:
     seconds: Floats
     first_failure: bool = False
     curtailed: bool = False
+    order: Ints | None = None
     passed: Ints = field(init=False, repr=False)
     failed: Ints = field(init=False, repr=False)
     errors: Ints = field(init=False, repr=False)
@@ -122,6 +123,7 @@ class Table:
         baseline: str | None = None,
         first_failure: bool = False,
         curtailed: bool = False,
+        order: Ints | None = None,
         **columns: Unpack[Columns],
     ) -> Table:
         """Build a table from columns as a store gives them, one entry a recorded trial, in any order.
@@ -150,6 +152,7 @@ class Table:
             seconds=np.array(list(columns["seconds"]), dtype=np.float64),
             first_failure=first_failure,
             curtailed=curtailed,
+            order=order,
         )
 
     @property
@@ -270,5 +273,6 @@ def of_variant(table: Table, name: str) -> Table:
         stops=table.stops,
         first_failure=table.first_failure,
         curtailed=table.curtailed,
+        order=table.order,
         **{column: getattr(table, column)[kept] for column in columns},
     )

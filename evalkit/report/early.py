@@ -22,7 +22,7 @@ def early(table: Table) -> Iterator[str]:
         )
     if table.curtailed:
         yield (
-            "Ended early, since no outcome of the trials that are left could change the verdict of the gates that the run was made with: "
-            "theirs is that of the full run. Values that need those trials are undefined, and they may still change the verdict of "
+            "Ended early, since the verdict of the gates that the run was made with stood: no outcome of the trials that are left could change it, "
+            "or the evidence that a rule of the kind anytime asks for was reached. Values that need those trials are undefined, and they may still change the verdict of "
             "any other rule: `run --gate --curtail off` plays them."
         )

@@ -139,6 +139,7 @@ def _ruling(found: Ruling) -> dict[str, Any]:
     """One rule; where its value is undefined with the reason, and what it could still turn out to be."""
     names = (
         "rule",
+        "kind",
         "metric",
         "variant",
         "baseline",

@@ -26,8 +26,7 @@ def schedule(
     So many tasks `abreast` take turns, trial by trial: with as many as there are workers, a task's next trial begins when its last has mostly ended,
     which lets a first failure spare the others. A run that is cut short then holds at most so many tasks in part.
     """
-    tasks: list[Task] = [task for suite in suites for task in suite.tasks]
-    random.Random(run_seed).shuffle(tasks)
+    tasks = in_order(suites, run_seed)
     digests = [(variant, variant.digest, variant.design_digest) for variant in variants]
     for start in range(0, len(tasks), abreast):
         block = [(task, task.digest) for task in tasks[start : start + abreast]]
@@ -39,3 +38,10 @@ def schedule(
                     key = trial_key(task, task_digest, variant, variant_digest, index)
                     seed = trial_seed(key, design_digest, run_seed)
                     yield Trial(key=key, task=task, variant=variant, seed=seed, sandbox=sandbox)
+
+
+def in_order(suites: Sequence[Suite], run_seed: int) -> list[Task]:
+    """All tasks in the order of play."""
+    tasks = [task for suite in suites for task in suite.tasks]
+    random.Random(run_seed).shuffle(tasks)
+    return tasks

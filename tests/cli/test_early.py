@@ -56,7 +56,10 @@ def test_a_gated_run_ends_once_its_verdict_stands_and_says_nothing_else(
     assert (given, found["gate"]["verdict"]) == (code, word)
     done = found["completeness"]
     assert 0 < done["skipped"] == done["missing"] < 4 * TASKS
-    assert f"curtailed: the gate's verdict is {word} whatever the {done['missing']} trials bring that are left" in told
+    assert (
+        f"curtailed: the gate's verdict stands at {word} whatever the {done['missing']} trials bring that are left"
+        in told
+    )
     assert found["early"][0].startswith("Ended early")
     agent = found["variants"]["agent"]
     for estimate in (*agent["pass_hat"].values(), *agent["pass_at"].values(), agent["cap_rate"]):
@@ -66,7 +69,7 @@ def test_a_gated_run_ends_once_its_verdict_stands_and_says_nothing_else(
     assert json.loads((here / "run" / "run.json").read_text())["settings"]["early"] == {"curtailed": word}
     assert main(["gate", "run"]) == code
     text = " ".join(capsys.readouterr().out.split())
-    assert "Ended early, since no outcome" in text
+    assert "Ended early, since the verdict" in text
     assert "they may still change the verdict of any other rule" in text
     assert main(["gate", "run", "--min", "pass@1>=0.99"]) == (1 if bad else 3)
     assert main(["show", "run"]) == 0
@@ -86,6 +89,57 @@ def test_the_curtailed_verdict_is_that_of_the_full_run_and_the_rest_can_be_playe
 def test_an_open_verdict_is_played_to_its_end(here: Path, capsys: Printed) -> None:
     code, found, _ = ran(capsys, 8, "--gate")
     assert (code, found["completeness"]["missing"], found["early"]) == (3, 0, [])
+
+
+@pytest.mark.parametrize(("bad", "code", "word"), [(0, 0, "pass"), (TASKS, 1, "fail")])
+def test_a_rule_at_any_time_ends_the_run_when_its_evidence_is_there(
+    here: Path, capsys: Printed, bad: int, code: int, word: str
+) -> None:
+    Path("config.yaml").write_text(CONFIG.replace("min: 0.5", "min: 0.5, rule: anytime"))
+    given, found, _ = ran(capsys, bad, "--gate")
+    (rule,) = found["gate"]["rules"]
+    assert (given, rule["verdict"], rule["kind"], rule["method"]) == (code, word, "anytime", "e-process")
+    assert (rule["value"], rule["low"], rule["flips"]) == (None, None, None)
+    # 0.5 ** -s over the mean of likelihoods: 20 to 1 are there after 7 tasks, where the bound of all 20 wants 10 or more
+    assert found["completeness"]["measured"] == 4 * 7
+    assert "after 7 of 20 tasks in the order of play" in rule["sentence"]
+    again, found, _ = ran(capsys, bad, "--gate")
+    assert (again, found["completeness"]["measured"]) == (code, 4 * 7)
+    more, found, _ = ran(capsys, bad, "--gate", "-n", "5")
+    assert (more, found["gate"]["rules"][0]["verdict"]) == (code, word)
+    assert found["completeness"]["measured"] < 5 * TASKS
+
+
+def test_a_run_that_goes_on_may_be_looked_at_by_evidence_and_by_nothing_else(here: Path, capsys: Printed) -> None:
+    Path("suite.yaml").write_text(suite(0))
+    words = ("run", "suite.yaml", "-o", "run", "-j", "1", "--no-report", "--progress", "none", "-n", "4")
+    assert main([*words, "--max-usd", "0.00000001"]) == 4, "as if it were under way"
+    capsys.readouterr()
+    assert main(["gate", "run", "--min", "pass^4>=0.5"]) == 4
+    assert main(["gate", "run", "--min", "pass^4>=0.5", "--rule", "anytime"]) == 3
+    assert main([*words]) == 0
+    assert main(["gate", "run", "--min", "pass^4>=0.5", "--rule", "anytime"]) == 0
+    assert main(["gate", "run", "--rule", "anytime"]) == 0, "the flag goes before what the config says"
+    capsys.readouterr()
+    assert main(["gate", "run", "--min", "pass^5>=0.5", "--rule", "anytime"]) == 3
+    told = " ".join(capsys.readouterr().out.split())
+    assert "after 0 of 20 tasks" in told
+    assert "k=5 needs 5 trials a task" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["--min", "pass^4[agent][t1]>=0.5"], "a single task"),
+        (["--min", "pass^4>=0.5", "--per-task"], "a single task"),
+        (["--max", "usd_per_reliable_success<=1"], "no share"),
+        (["--min", "pass^4>=1"], "a bound of 1"),
+    ],
+)
+def test_what_evidence_cannot_judge_is_refused(here: Path, capsys: Printed, words: list[str], what: str) -> None:
+    ran(capsys, 0)
+    assert main(["gate", "run", "--rule", "anytime", *words]) == 2
+    assert what in capsys.readouterr().err
 
 
 def test_nothing_is_curtailed_without_a_gate_and_the_flag_alone_is_refused(here: Path, capsys: Printed) -> None:
@@ -157,9 +211,9 @@ def test_the_page_and_the_files_for_ci_of_a_run_that_ended_early_are_whole(here:
     Path("suite.yaml").write_text(suite(TASKS))
     words = ["run", "suite.yaml", "-o", "run", "-j", "4", "--progress", "none", "--gate", "--first-failure"]
     assert main([*words, "--junit", "junit.xml"]) == 1
-    assert "curtailed: the gate's verdict is fail" in capsys.readouterr().err
+    assert "curtailed: the gate's verdict stands at fail" in capsys.readouterr().err
     page = (here / "run" / "report.html").read_text()
-    for part in ("Ended early, since no outcome", "Later trials of a task were skipped"):
+    for part in ("Ended early, since the verdict", "Later trials of a task were skipped"):
         assert part in page
     assert 'type="fail"' in (here / "junit.xml").read_text()
     for form in (["export", "run"], ["export", "run", "--figures", "svg"], ["whatif", "run", "--cap", "turns=1"]):

@@ -1,4 +1,4 @@
-"""Stopping early: the verdict of the full run, unbiased values, and evidence that may be looked at."""
+"""Stopping early: the verdict of the full run, and unbiased values."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from evalkit.core.errors import ConfigurationError
 from evalkit.measure.curtail import (
-    anytime,
     curtailed,
     curtailment,
-    e_value,
     first_failures,
     pass_hat_by_first_failure,
 )
@@ -117,47 +114,6 @@ def test_counts_that_no_first_failure_leaves_are_refused() -> None:
     assert math.isnan(pass_hat_by_first_failure(np.empty(0, dtype=np.int64), 0, 8, 8))
 
 
-@pytest.mark.parametrize(
-    ("hits", "misses", "value"), [(9, 0, 8.027), (15, 0, 43.7363), (20, 1, 30.0179), (30, 3, 29.4329), (0, 0, 1.0)]
-)
-def test_the_evidence_has_its_reference_values(hits: int, misses: int, value: float) -> None:
-    assert e_value(hits, misses, 0.7) == pytest.approx(value, rel=1e-4)
-    assert e_value(misses, hits, 0.3, sense="<=") == pytest.approx(value, rel=1e-4)
-
-
-def test_all_passes_are_believed_at_the_thirteenth() -> None:
-    assert anytime(np.ones(40), 0.7) == ("pass", 13)
-    assert anytime([], 0.7) == ("inconclusive", 0)
-    assert anytime(np.zeros(40), 0.7)[0] == "fail"
-
-
-def test_on_average_the_evidence_never_grows_where_there_is_none() -> None:
-    for bound in (0.3, 0.7, 0.95):
-        for hits, misses in ((0, 0), (5, 2), (40, 10)):
-            now = e_value(hits, misses, bound)
-            later = bound * e_value(hits + 1, misses, bound) + (1.0 - bound) * e_value(hits, misses + 1, bound)
-            assert later == pytest.approx(now)
-            below = 0.9 * bound
-            assert below * e_value(hits + 1, misses, bound) + (1 - below) * e_value(hits, misses + 1, bound) <= now
-
-
-def test_looking_after_every_task_errs_less_often_than_promised_and_looking_at_intervals_more() -> None:
-    random, runs, tasks = np.random.default_rng(11), 400, 150
-    said = [anytime(random.random(tasks) < 0.7, 0.7)[0] for _ in range(runs)]
-    slack = 3.0 * math.sqrt(0.05 * 0.95 / runs)
-    assert said.count("pass") / runs <= 0.05 + slack
-    assert said.count("fail") / runs <= 0.05 + slack
-    found = [anytime(random.random(tasks) < 0.95, 0.7) for _ in range(50)]
-    assert all(word == "pass" for word, _ in found)
-    assert float(np.mean([done for _, done in found])) < 40
-
-
-def test_huge_counts_neither_overflow_nor_vanish() -> None:
-    assert e_value(10**6, 0, 0.7) == math.inf
-    assert 0.0 <= e_value(0, 10**6, 0.7) < 1e-3
-    assert e_value(10**6, 10**6, 0.5) < 1.0
-
-
 def test_nonsense_is_refused() -> None:
     with pytest.raises(ValueError, match="3 values of 2"):
         curtailed(np.ones(3), 2, BAR)
@@ -165,13 +121,3 @@ def test_nonsense_is_refused() -> None:
         curtailed(np.array([math.nan]), 2, BAR)
     with pytest.raises(ValueError, match="0 tasks"):
         curtailment(0, BAR)
-    with pytest.raises(ValueError, match="no evidence"):
-        e_value(-1, 0, 0.7)
-    with pytest.raises(ValueError, match="no evidence"):
-        e_value(1, 0, 1.0)
-    with pytest.raises(ConfigurationError):
-        e_value(1, 0, 0.7, sense=">")
-    with pytest.raises(ValueError, match="0 or 1"):
-        anytime([0.5], 0.7)
-    with pytest.raises(ConfigurationError):
-        anytime([1], 0.7, confidence=1.0)
