@@ -164,8 +164,8 @@ class Variant:
     `condense` are context policies that are applied before `context`. `errors` is what a model is shown of a failed tool call: `verbatim`
     the text of the failure, `generic` the words "tool failed". `prompt` is the system prompt, before it the `fragments` by
     name. `extra_tools` come beside the task's own. `max_tokens` bounds one reply. `provider` may be left out where the loop asks no
-    model. `base` is the folder that relative paths of the loop start from, and no part of the identity; `files` maps each
-    file of the loop's to a digest of its bytes, so that an edited agent is another variant.
+    model. `base` is the folder that relative paths of loop, guardrails and extra tools start from, and no part of the identity;
+    `files` maps each of their files to a digest of its bytes, so that an edited agent or tool is another variant.
     """
 
     name: str

@@ -172,11 +172,9 @@ def _variant(name: str, node: Node, source: str, problems: Problems) -> Variant 
 
 
 def _own_files(node: Node, source: str, problems: Problems) -> tuple[str, dict[str, str]]:
-    """The files that loop and guardrails use, by digest, and the folder that they start from: that of the file in which they are written."""
-    loop, guardrails = node.step("loop"), node.step("guardrails")
-    held = [("loops", one) for one in (loop,) if one] + [
-        ("guardrails", one) for one in (guardrails.items if guardrails else ())
-    ]
+    """The files that loop, guardrails and tools use, by digest, and the folder that they start from: that of the file in which they are written."""
+    under = {key: node.step(key) for key in ("loop", "guardrails", "extra_tools")}
+    held = [(FAMILIES[key], one) for key, found in under.items() if found for one in (found.items or (found,))]
     base, files, first = ".", dict[str, str](), ""
     for family, one in held:
         kind = one.step("kind")
@@ -188,8 +186,8 @@ def _own_files(node: Node, source: str, problems: Problems) -> tuple[str, dict[s
             base = here if base == "." else base
             continue
         if first and first != here:
-            what = f"the files of a guardrail start from {here}, those before it from {first}"
-            problems.add(kind.mark, what, "write loop and guardrails that name files in one config file")
+            what = f"the files of {kind.text} start from {here}, those of the part before it from {first}"
+            problems.add(kind.mark, what, "write loop, guardrails and extra_tools that name files in one config file")
         base, first = here, here
         files |= Files(Path(here), problems, "config").of_part(part, one.without("kind"))
     return base, files

@@ -6,17 +6,18 @@ parts (which have no state), and never raises.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from evalkit import parts as families
 from evalkit.core.clock import SystemClock
-from evalkit.core.message import Nature
+from evalkit.core.message import JSON, Nature, ToolSpec
 from evalkit.core.plan import Spec, Task, Trial, Variant
-from evalkit.core.protocols import ContextPolicy, Parts, nature_of
+from evalkit.core.protocols import ContextPolicy, Environment, Parts, Tool, nature_of
 from evalkit.core.record import Stop, TrialRecord
 from evalkit.engine.contain import contain, explain
 from evalkit.engine.trial import play_trial, unplayable
@@ -48,7 +49,7 @@ def lost(trial: Trial, why: str) -> TrialRecord:
 
 def parts_of(trial: Trial) -> Parts:
     """Build a trial's parts, or give those already built for the same task and variant."""
-    key = (trial.key.task_digest + trial.task.base, trial.key.variant_digest)
+    key = (trial.key.task_digest + trial.task.base, trial.key.variant_digest + trial.variant.base)
     parts = _built.get(key)
     if parts is None:
         parts = build_parts(trial.task, trial.variant)
@@ -66,7 +67,7 @@ def build_parts(task: Task, variant: Variant) -> Parts:
         provider=families.build("providers", variant.provider),
         policies=build_policies,
         environment=families.build("environments", task.environment),
-        tools=_build_all("tools", (*task.tools, *variant.extra_tools)),
+        tools=(*_build_all("tools", task.tools), *_rooted(_build_all("tools", variant.extra_tools), variant.base)),
         checks=_build_all("checks", task.checks),
         graders=_build_all("checks", task.graders),
         detectors=_build_all("detectors", variant.detectors),
@@ -78,6 +79,27 @@ def build_parts(task: Task, variant: Variant) -> Parts:
 def build_policies(specs: Sequence[Spec]) -> tuple[tuple[str, ContextPolicy], ...]:
     """Build context policies, each with its kind."""
     return tuple((spec.kind, families.build("context", spec)) for spec in specs)
+
+
+def _rooted(tools: Sequence[Any], base: str) -> tuple[Any, ...]:
+    """Tools of a variant: their own files start from its folder; one that works through the session has none."""
+    return tuple(tool if hasattr(tool, "converse") else Rooted(tool, Path(base)) for tool in tools)
+
+
+@dataclass(frozen=True, slots=True)
+class Rooted:
+    """A tool whose relative paths start from a folder of its own, whatever base it is given (`core.protocols.Tool`)."""
+
+    tool: Tool
+    home: Path
+
+    def spec(self, base: Path) -> ToolSpec:
+        """As the tool says, from its own folder."""
+        return self.tool.spec(self.home)
+
+    def use(self, arguments: Mapping[str, JSON], world: Environment, base: Path) -> str:
+        """Run the tool, from its own folder."""
+        return self.tool.use(arguments, world, self.home)
 
 
 def _build_all(family: str, specs: Sequence[Spec]) -> tuple[Any, ...]:

@@ -111,3 +111,40 @@ def test_a_cap_that_cannot_be_held_is_a_doubt_and_no_error(tmp_path: Path) -> No
     read(tmp_path, "{kind: command, run: agent}", config=caps)
     config = load([tmp_path / "suite.yaml"], [tmp_path / "config.yaml"])[1]
     assert [one.split(" cannot")[0] for one in doubts(config.variants)] == ["mine: caps.turns", "mine: caps.usd"]
+
+
+TOOLED = """
+version: 1
+common: {provider: {kind: simulated}}
+variants:
+  mine: {extra_tools: [{kind: python, function: 'tools.py:add'}]}
+"""
+
+
+def test_an_edited_tool_of_a_variant_is_another_variant(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "base.yaml").write_text(TOOLED)
+    digests = []
+    for code in ("def add(): return 1", "def add(): return 2"):
+        (tmp_path / "shared" / "tools.py").write_text(code)
+        one = read(tmp_path, "", config="version: 1\nextends: shared/base.yaml\n")
+        assert (one.base, list(one.files)) == (str(tmp_path / "shared"), ["tools.py"])
+        digests.append(one.digest)
+    assert digests[0] != digests[1]
+
+
+def test_a_tool_of_a_variant_that_is_not_there_is_told_with_its_place(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"config.yaml:5:\d+: there is no file 'tools.py'"):
+        read(tmp_path, "", config=TOOLED)
+
+
+def test_files_of_one_variant_start_from_one_folder(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    for folder in (tmp_path, tmp_path / "shared"):
+        (folder / "tools.py").write_text("def add(): return 1\ndef run(task, session): pass")
+    (tmp_path / "shared" / "base.yaml").write_text(TOOLED)
+    over = "version: 1\nextends: shared/base.yaml\nvariants: {mine: {caps: {seconds: 9s}, loop: {kind: python, agent: 'tools.py:run'}}}\n"
+    with pytest.raises(
+        ConfigurationError, match="write loop, guardrails and extra_tools that name files in one config"
+    ):
+        read(tmp_path, "", config=over)
