@@ -120,6 +120,13 @@ class Tool(Protocol):
         """Run it with arguments that fit its schema; raises a `ToolError` where it fails. `base` as in `spec`."""
 
 
+class Announces(Protocol):
+    """What a tool or an environment may say of its tools before anything is opened; only what is announced is checked in `simulate.steps`."""
+
+    def announce(self) -> Mapping[str, JSON]:
+        """The schema of each tool's arguments by the tool's name, None in its place where a file of the suite had to be run to know it."""
+
+
 @runtime_checkable
 class StartsProcesses(Protocol):
     """What a part of any family says of itself where it may start processes on what an agent wrote."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -36,35 +36,45 @@ MENDS = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSuite:
+    """A suite file that was read: what it says, and where it says what of each of its tasks."""
+
+    suite: Suite
+    tasks: tuple[tuple[Task, Node], ...] = ()
+
+
 def load_suite(path: Path) -> Suite:
     """Load a suite file; a `ConfigurationError` carries everything that is wrong with it."""
     problems = Problems()
-    suite = read_suite(path, problems)
+    read = read_suite(path, problems)
     problems.throw()
-    return suite
+    return read.suite
 
 
-def read_suite(path: Path, problems: Problems) -> Suite:
+def read_suite(path: Path, problems: Problems) -> ReadSuite:
     """Read a suite file; where something is wrong there are problems, and the suite holds only what is right."""
     top = read_document(path, problems)
     if top is None:
-        return Suite(name="", tasks=(), source=str(path))
+        return ReadSuite(suite=Suite(name="", tasks=(), source=str(path)))
     validate(adapter_of(SUITE), top, problems, mends=MENDS)
     base = Path(os.path.abspath(path)).parent  # noqa: PTH100  # `resolve` would follow a link to another folder
     files = Files(base, problems)
     name = _text(top, "suite")
-    made = [_task(node, name, files, problems) for node in _tasks(top)]
+    made = [(_task(node, name, files, problems), node) for node in _tasks(top)]
+    right = tuple((task, node) for task, node in made if task is not None)
     _refuse_twins(top, problems)
     configs = top.step("configs")
     for one in configs.items if configs else ():
         if one.text is not None and not is_file(base / one.text):
             problems.add(one.mark, f"there is no file {one.text!r}", "paths start from the suite's folder")
-    return Suite(
+    suite = Suite(
         name=name,
-        tasks=tuple(task for task in made if task is not None),
+        tasks=tuple(task for task, _ in right),
         configs=tuple(one.text for one in (configs.items if configs else ()) if one.text is not None),
         source=str(path),
     )
+    return ReadSuite(suite=suite, tasks=right)
 
 
 def _tasks(top: Node) -> Iterator[Node]:

@@ -17,6 +17,7 @@ from evalkit.load.config import Read, check_names, read_config
 from evalkit.load.document import is_file
 from evalkit.load.node import Mark
 from evalkit.load.problems import Problems, meant
+from evalkit.load.steps import check_steps
 from evalkit.load.suite import read_suite
 from evalkit.load.variants import pointers
 
@@ -29,7 +30,8 @@ def load(suites: Sequence[Path], configs: Sequence[Path]) -> tuple[tuple[Suite, 
     if not suites:
         raise ConfigurationError.of("suites", "no suite file was given", "name at least one, such as suites/my.yaml")
     problems = Problems()
-    read = tuple(read_suite(path, problems) for path in _once(suites))
+    found = tuple(read_suite(path, problems) for path in _once(suites))
+    read = tuple(one.suite for one in found)
     _refuse_namesakes(read, problems)
     chosen = _once(configs or [_beside(suite, one) for suite in read for one in suite.configs])
     if not chosen and all(suite.tasks for suite in read):
@@ -41,6 +43,7 @@ def load(suites: Sequence[Path], configs: Sequence[Path]) -> tuple[tuple[Suite, 
     config = _merge(files, problems)
     _check_tasks(files, read, problems)
     _check_homes(files, read, problems)
+    check_steps((one for suite in found for one in suite.tasks), config.variants, problems)
     problems.throw()
     return read, config
 

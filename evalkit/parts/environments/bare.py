@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -16,6 +17,10 @@ class Bare:
     """An environment without tools, state or files; an agent that is a program gets an empty folder."""
 
     OPEN_TO_PROGRAMS: ClassVar[bool] = True
+
+    def announce(self) -> Mapping[str, JSON]:
+        """No tool."""
+        return {}
 
     def open(self, ground: Ground) -> Bare:
         """There is nothing to keep apart: the part is its own environment."""

@@ -51,6 +51,10 @@ class Database:
                 "a database wants its tables: give schema: FILE.sql, or sql: with the statements themselves"
             )
 
+    def announce(self) -> Mapping[str, JSON]:
+        """No tool: the suite's own use it."""
+        return {}
+
     def open(self, ground: Ground) -> DatabaseWorld:
         """Start from the built bytes."""
         return DatabaseWorld(Guarded(template(self, ground.base), self.timeout))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -78,6 +78,19 @@ class Workspace:
         """True where the agent may run commands."""
         return bool(self.commands) and "run_command" in self.tools
 
+    def announce(self) -> Mapping[str, JSON]:
+        """The schema of each tool's arguments by the tool's name."""
+        return {spec.name: spec.input_schema for spec in self.offered()}
+
+    def offered(self) -> tuple[ToolSpec, ...]:
+        """The tools that the suite offers, in its order."""
+        programs = self.commands if isinstance(self.commands, tuple) else ()
+        every = {"read_file": READ_FILE, "write_file": WRITE_FILE, "edit_file": EDIT_FILE}
+        every |= {"list_files": LIST_FILES, "search": SEARCH}
+        if self.commands:
+            every["run_command"] = run_command(self.timeout, programs)
+        return tuple(every[name] for name in dict.fromkeys(self.tools) if name in every)
+
     def open(self, ground: Ground) -> WorkspaceWorld:
         """Lay the files out anew."""
         home = ground.folder().resolve()
@@ -98,17 +111,7 @@ class WorkspaceWorld:
 
     def tools(self) -> tuple[ToolSpec, ...]:
         """Those that the suite offers, in its order."""
-        programs = self.part.commands if isinstance(self.part.commands, tuple) else ()
-        every = {
-            "read_file": READ_FILE,
-            "write_file": WRITE_FILE,
-            "edit_file": EDIT_FILE,
-            "list_files": LIST_FILES,
-            "search": SEARCH,
-        }
-        if self.part.commands:
-            every["run_command"] = run_command(self.part.timeout, programs)
-        return tuple(every[name] for name in dict.fromkeys(self.part.tools) if name in every)
+        return self.part.offered()
 
     def call(self, call: ToolCall) -> str:
         """Run one of the tools."""

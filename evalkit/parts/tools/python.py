@@ -46,11 +46,20 @@ class Python:
         if self.critical and not self.writes:
             raise ValueError("critical marks a write that must not fail: add writes: true")
 
+    @property
+    def shown_name(self) -> str:
+        """The name that the model knows it by."""
+        return self.name or self.function.rpartition(":")[2].rpartition(".")[2]
+
+    def announce(self) -> Mapping[str, JSON]:
+        """Its name, and the schema of its arguments where no file has to be run to know them."""
+        return {self.shown_name: None if self.params is None else schema(self.params)}
+
     def spec(self, base: Path) -> ToolSpec:
         """What the model is told; raises `ConfigurationError` where the function cannot be a tool."""
         known = signature(self.function, base)
         return ToolSpec(
-            name=self.name or self.function.rpartition(":")[2].rpartition(".")[2],
+            name=self.shown_name,
             description=self.description or known.description,
             input_schema=known.schema if self.params is None else schema(self.params),
             writes=self.writes,

@@ -55,6 +55,10 @@ class Sql:
         if self.critical and not self.writes:
             raise ValueError("critical marks a write that must not fail: add writes: true")
 
+    def announce(self) -> Mapping[str, JSON]:
+        """Its name and the schema of its arguments."""
+        return {self.name: schema(self.params)}
+
     def spec(self, base: Path) -> ToolSpec:
         """What the model is told."""
         return ToolSpec(

@@ -15,6 +15,12 @@ from evalkit.parts._plain_loop import PlainLoop
 DISTIL = (
     "{question}\n\nAnswer in at most {words} words with what matters: facts, names, numbers. No account of the search."
 )
+SCHEMA: dict[str, JSON] = {
+    "type": "object",
+    "properties": {"question": {"type": "string", "description": "complete in itself: the helper knows nothing else"}},
+    "required": ["question"],
+    "additionalProperties": False,
+}
 CUT = "\n[cut: the answer was longer than it may be]"
 
 
@@ -29,17 +35,13 @@ class Subagent:
     tokens: int = 2000
     caps: Caps = Caps(turns=10)
 
+    def announce(self) -> Mapping[str, JSON]:
+        """Its name and the schema of its arguments."""
+        return {self.name: SCHEMA}
+
     def spec(self, base: Path) -> ToolSpec:
         """A tool with one argument, the question; it counts as a write, because the helper may write."""
-        schema = {
-            "type": "object",
-            "properties": {
-                "question": {"type": "string", "description": "complete in itself: the helper knows nothing else"}
-            },
-            "required": ["question"],
-            "additionalProperties": False,
-        }
-        return ToolSpec(name=self.name, description=self.description, input_schema=schema, writes=True)
+        return ToolSpec(name=self.name, description=self.description, input_schema=SCHEMA, writes=True)
 
     def converse(self, arguments: Mapping[str, JSON], session: Session) -> str:
         """Let the helper work; what it uses counts in the caps of whoever asked."""
