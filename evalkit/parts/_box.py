@@ -22,10 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalkit.core.errors import EvalkitError
+from evalkit.parts._bounds import MET, Bounds
 from evalkit.parts._process import Ending, Finished, LeftRunning, Limits, collect, limiting
-
-MOST_PROCESSES = 1000
-"""Processes and threads that one sandbox may hold; with more, all of them are ended."""
 
 START_SECONDS = 20.0
 END_SECONDS = 5.0
@@ -50,13 +48,14 @@ class Box:
     warden: int
 
     @classmethod
-    def start(cls, words: Sequence[str], most: int = MOST_PROCESSES) -> Box:
+    def start(cls, words: Sequence[str], bounds: Bounds, folders: Sequence[str]) -> Box:
         """Start it; raises `SandboxBroke` with what was said where it does not come up."""
         channel, theirs = socket.socketpair()
         said, saying = os.pipe()
         with ExitStack() as undo:
             undo.callback(channel.close)
-            inside = (sys.executable, "-I", "-S", "-c", WARDEN, str(most))
+            most = map(str, (bounds.processes, bounds.memory, bounds.disk))
+            inside = (sys.executable, "-I", "-S", "-c", WARDEN, *most, *folders)
             with ExitStack() as ours:
                 ours.callback(theirs.close)
                 ours.callback(os.close, saying)
@@ -195,8 +194,9 @@ def _watched(line: socket.socket, pipe: int, asked: bytes, limits: Limits, box: 
     kind, number = _said(line)
     if kind == "E":
         raise OSError(number, os.strerror(number))
-    crowded = kind == "P" and ended == "itself"
-    return Finished(code=number, output=bytes(output), ended="processes" if crowded else ended)
+    if ended == "itself":
+        ended = MET.get(kind.encode(), ended)
+    return Finished(code=number, output=bytes(output), ended=ended)
 
 
 def _said(line: socket.socket) -> tuple[str, int]:

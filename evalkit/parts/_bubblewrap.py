@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 import shutil
 import site
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 PROGRAM = "bwrap"
@@ -50,6 +52,8 @@ def arguments(folders: Sequence[Path], temporary: Path, read: Sequence[Path], *,
     yield from ("--hostname", "sandbox", "--ro-bind", "/usr", "/usr")
     if network:
         yield "--share-net"
+    if forbids_namespaces():
+        yield "--disable-userns"
     for path in (Path("/", name) for name in SYSTEM):
         if path.is_symlink():
             yield from ("--symlink", str(path.readlink()), str(path))
@@ -59,6 +63,7 @@ def arguments(folders: Sequence[Path], temporary: Path, read: Sequence[Path], *,
         yield from ("--ro-bind-try", str(path), str(path))
     yield from ("--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var")
     yield from ("--symlink", "../tmp", "/var/tmp", "--bind", str(temporary), "/tmp")  # noqa: S108  # the sandbox's own
+    yield from ("--bind", str(temporary), "/dev/shm", "--remount-ro", "/dev")  # noqa: S108  # memory as a folder would be bounded by nothing
     for path in (*interpreter(), *read):
         yield from ("--ro-bind-try", str(path), str(path))
     for path in folders:
@@ -68,6 +73,17 @@ def arguments(folders: Sequence[Path], temporary: Path, read: Sequence[Path], *,
     ):  # to the kernel it is still root who writes to the settings in /proc/sys, whatever else was taken from it
         yield from ("--remount-ro", "/proc")
     yield from ("--remount-ro", "/", "--chdir", "/", "--")
+
+
+@cache
+def forbids_namespaces() -> bool:
+    """Whether this bubblewrap can forbid namespaces inside (0.8 and later): in one of its own, code could mount memory as files, which nothing bounds."""
+    try:
+        words = (shutil.which(PROGRAM) or PROGRAM, "--help")
+        told = subprocess.run(words, capture_output=True, timeout=20, check=False, env={"PATH": os.defpath})  # noqa: S603  # fixed words
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return b"--disable-userns" in told.stdout
 
 
 def interpreter() -> list[Path]:

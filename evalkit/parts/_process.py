@@ -30,7 +30,10 @@ DEEP_ENOUGH = 3
 """Steps that the name of a trial's folder has at least, the root counted: `/tmp/evalkit-x` is one, `/tmp` is none."""
 
 
-Ending = Literal["itself", "time", "output", "processes"]
+Bound = Literal["processes", "memory", "disk"]
+"""What all processes of a trial share."""
+
+Ending = Literal["itself", "time", "output"] | Bound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +100,12 @@ def run(
     limits: Limits,
     linger: bool = False,
     talk: Talk | None = None,
+    watch: Callable[[], Bound | None] | None = None,
 ) -> Finished:
     """Run a program to its end and give what it wrote on both of its outputs, in order.
 
     At its limits its whole session is killed. Where it ends by itself, what it started in the background is killed too,
-    unless it may `linger` until `end_all`. Raises `OSError` where it cannot be started at all, `ValueError` for a NUL.
+    unless it may `linger` until `end_all`. `watch` is asked every 20 ms which bound of the trial is crossed. Raises `OSError` where it cannot be started at all, `ValueError` for a NUL.
     """
     child = subprocess.Popen(  # noqa: S603  # running what a task asks for is the purpose, and its limits are here
         ["/bin/sh", "-c", limiting(limits), "sh", *words],
@@ -117,7 +121,7 @@ def run(
     output = bytearray()
     try:
         pipe = child.stdout.fileno() if child.stdout is not None else -1
-        ended = collect(pipe, lambda: has_ended(child.pid), limits, output, talk)
+        ended = collect(pipe, lambda: has_ended(child.pid), limits, output, talk, watch)
     finally:
         if ended != "itself" or not (linger and _PROC.is_dir()):
             with suppress(ProcessLookupError, PermissionError):
@@ -147,6 +151,12 @@ def end_all(*homes: Path) -> int:
     return len(killed)
 
 
+def belonging(*homes: Path) -> list[int]:
+    """The numbers of all processes that `end_all` would end."""
+    marks = [_own(home) for home in homes]
+    return [pid for pid in _pids() if _belongs(pid, marks)]
+
+
 def _own(home: Path) -> str:
     """A trial's own folder by its name; raises `ValueError` for one so near to the root that others may work in it too."""
     if not home.is_absolute() or ".." in home.parts or len(home.parts) < DEEP_ENOUGH:
@@ -167,8 +177,13 @@ def has_ended(pid: int) -> bool:
 
 
 def collect(
-    pipe: int, is_gone: Callable[[], bool], limits: Limits, output: bytearray, talk: Talk | None = None
-) -> Literal["itself", "time", "output"]:
+    pipe: int,
+    is_gone: Callable[[], bool],
+    limits: Limits,
+    output: bytearray,
+    talk: Talk | None = None,
+    watch: Callable[[], Bound | None] | None = None,
+) -> Ending:
     """Collect output until a process is gone or crosses a limit; one that it left running may hold the pipe, and is not waited for."""
     clock = SystemClock()
     until = clock.monotonic() + limits.seconds
@@ -192,6 +207,8 @@ def collect(
         left = until - clock.monotonic()
         if left <= 0:
             return "time"
+        if watch and (met := watch()):
+            return met
         if is_open:
             poller.poll(ceil(min(_TICK, left) * 1000))
         else:

@@ -22,7 +22,8 @@ from threading import Lock
 from typing import Protocol, Self
 
 from evalkit.core.sandbox import Sandbox
-from evalkit.parts._box import MOST_PROCESSES, START_SECONDS, Box, SandboxBroke
+from evalkit.parts._bounds import MET, Bounds, Watch
+from evalkit.parts._box import START_SECONDS, Box, SandboxBroke
 from evalkit.parts._bubblewrap import PROGRAM, arguments
 from evalkit.parts._process import Finished, LeftRunning, Limits, end_all, run
 
@@ -51,17 +52,21 @@ def open_cell(
     read: Sequence[Path] = (),
     network: bool = False,
     linger: bool = False,
+    bounds: Bounds | None = None,
 ) -> Cell:
     """Make a cell; nothing is started before the first `run`.
 
     `folders` may be written to, `temporary` stands for /tmp, `read` is shown besides what the sandbox shows anyway; `network` lets a sandbox
     reach the machine's own. Plain processes see all of the machine, and what they leave in the background ends with them unless it
-    may `linger`; in a sandbox it may always.
+    may `linger`; in a sandbox it may always. `bounds` are for all of them together.
     """
+    bounds = bounds or Bounds()
     if sandbox.kind == "none":
-        return Plain(folders=(*folders, temporary), linger=linger)
+        held = (*folders, temporary)
+        return Plain(folders=held, linger=linger, watch=Watch(folders=held, bounds=bounds))
     shown = (*read, *map(Path, sandbox.show))
-    return Boxed(words=tuple(arguments(folders, temporary, shown, network=network)))
+    words = tuple(arguments(folders, temporary, shown, network=network))
+    return Boxed(words=words, bounds=bounds, folders=(*map(str, folders), "/tmp"))  # noqa: S108  # the sandbox's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +75,7 @@ class Plain:
 
     folders: tuple[Path, ...]
     linger: bool
+    watch: Watch
 
     def __enter__(self) -> Self:
         """Nothing to open."""
@@ -81,7 +87,12 @@ class Plain:
 
     def run(self, words: Sequence[str], *, folder: Path, variables: Mapping[str, str], limits: Limits) -> Finished:
         """Run a program (`Cell.run`)."""
-        return run(words, folder=folder, variables=variables, limits=limits, linger=self.linger)
+        watch = self.watch.look
+        done = run(words, folder=folder, variables=variables, limits=limits, linger=self.linger, watch=watch)
+        if done.ended in MET.values():
+            self.close()
+            self.watch.settle()
+        return done
 
     def close(self) -> None:
         """End all that bears the marks of the folders."""
@@ -90,10 +101,11 @@ class Plain:
 
 @dataclass(slots=True, kw_only=True)
 class Boxed:
-    """Processes in a sandbox that is started with `words` when the first is run; `most` processes and threads at once."""
+    """Processes in a sandbox that is started with `words` when the first is run; `folders` are those whose size is bounded."""
 
     words: tuple[str, ...]
-    most: int = MOST_PROCESSES
+    bounds: Bounds = field(default_factory=Bounds)
+    folders: tuple[str, ...] = ()
     running: Box | None = None
     lock: Lock = field(default_factory=Lock)
 
@@ -111,7 +123,7 @@ class Boxed:
             if self.running is not None and not self.running.is_alive():
                 self.running.end()
                 self.running = None
-            self.running = self.running or Box.start(self.words, self.most)
+            self.running = self.running or Box.start(self.words, self.bounds, self.folders)
             box = self.running
         return box.run(words, folder, {**variables, "TMPDIR": "/tmp"}, limits)  # noqa: S108  # the sandbox's own
 

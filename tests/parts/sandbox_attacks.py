@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.core.sandbox import Sandbox
+from evalkit.parts._bounds import Bounds
 from evalkit.parts._process import Finished, Limits, surroundings
 from evalkit.parts._sandbox import Boxed, Cell, open_cell
 
@@ -132,7 +133,7 @@ class Attack:
         home, temporary = self.folders()
         with open_cell(HELD, folders=(home,), temporary=temporary, linger=True) as cell:
             if most is not None and isinstance(cell, Boxed):
-                cell.most = most
+                cell.bounds = Bounds(processes=most)
             return [told(self.sh(cell, home, temporary, one, **limits)) for one in commands]
 
     def sh(self, cell: Cell, home: Path, temporary: Path, command: str, **limits: Any) -> Finished:

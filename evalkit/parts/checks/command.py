@@ -14,6 +14,7 @@ from annotated_types import Ge, Gt, Le
 from evalkit.core.errors import GraderBroke
 from evalkit.core.protocols import CheckResult, Evidence
 from evalkit.core.sandbox import Sandbox
+from evalkit.parts._bounds import Bounds
 from evalkit.parts._duration import Duration
 from evalkit.parts._match import PatternError, compiled_pattern, search
 from evalkit.parts._process import Finished, Limits, surroundings
@@ -88,7 +89,8 @@ class Command:
         home.mkdir()
         variables = surroundings(home, home, extra)
         limits = Limits(seconds=self.timeout, memory=self.memory_mb * 1_000_000)
-        with open_cell(sandbox, folders=(folder, private), temporary=home) as cell:
+        bounds = Bounds(memory=limits.memory)
+        with open_cell(sandbox, folders=(folder, private), temporary=home, bounds=bounds) as cell:
             try:
                 return cell.run(("/bin/sh", "-c", self.run), folder=folder, variables=variables, limits=limits)
             except OSError as error:
@@ -114,7 +116,7 @@ class Command:
             return f"wrote more than {len(finished.output):,} bytes and was ended"
         if finished.code != self.expect_exit:
             status = f"exit status {finished.code}" if finished.code >= 0 else f"signal {-finished.code}"
-            why = ", because it started too many processes" if finished.ended == "processes" else ""
+            why = f", because it used too much: {finished.ended}" if finished.ended != "itself" else ""
             return f"expected exit status {self.expect_exit}, found {status}{why}"
         if lacking:
             return f"expected {len(self.expect_tests)} tests to pass, found {lacking}"

@@ -18,9 +18,10 @@ from annotated_types import Gt
 from evalkit.core.errors import MalformedArgs, ToolFailed
 from evalkit.core.message import JSON, ToolCall, ToolSpec
 from evalkit.core.protocols import Ground
+from evalkit.parts._bounds import Bounds
 from evalkit.parts._duration import Duration
 from evalkit.parts._match import PatternError, search
-from evalkit.parts._process import Finished, Limits, surroundings
+from evalkit.parts._process import Bound, Finished, Limits, surroundings
 from evalkit.parts._sandbox import Cell, open_cell
 from evalkit.parts._template import lay
 from evalkit.parts._tree import copy, digests
@@ -53,7 +54,8 @@ class Workspace:
 
     `folder` is copied for each trial, `files` are laid over it. `tools` are those that are offered. `commands` says what
     `run_command` may run: anything (true), nothing (false), or the programs listed, then without a shell. `timeout` ends a
-    command, `memory_mb` bounds the address space of each of its processes.
+    command. All that runs at once may hold `memory_mb` (so much is the address space of each process, too), be so many `processes` and threads,
+    and leave `disk_mb` in the workspace and the temporary folder: past one of these everything is ended, and the model is told.
     """
 
     FILES: ClassVar[tuple[str, ...]] = ("folder",)
@@ -65,6 +67,8 @@ class Workspace:
     commands: bool | tuple[str, ...] = True
     timeout: Annotated[Duration, Gt(0)] = 60.0
     memory_mb: Annotated[int, Gt(0)] = 4000
+    processes: Annotated[int, Gt(0)] = 1000
+    disk_mb: Annotated[int, Gt(0)] = 2000
 
     def __post_init__(self) -> None:
         """Refuse options that do not fit together."""
@@ -72,6 +76,11 @@ class Workspace:
             raise ValueError("tools lists run_command, but commands allows none: take it out, or write commands: true")
         if isinstance(self.commands, tuple) and any("/" in one or not one for one in self.commands):
             raise ValueError("commands lists programs by name, without a path: such as [python, make]")
+
+    @property
+    def bounds(self) -> Bounds:
+        """What all that runs at once may use."""
+        return Bounds(processes=self.processes, memory=self.memory_mb * 1_000_000, disk=self.disk_mb * 1_000_000)
 
     @property
     def starts_processes(self) -> bool:
@@ -174,12 +183,18 @@ class WorkspaceWorld:
                 f"the command was ended because it wrote more than {len(done.output):,} bytes; let it write to a file, or"
                 f" less. Output so far:\n{output}"
             )
-        if done.ended == "processes":
-            raise ToolFailed(
-                f"the command was ended because it started too many processes; let it start fewer. Output so far:\n{output}"
-            )
+        if done.ended != "itself":
+            raise ToolFailed(f"{self._crossed(done.ended)}. Output so far:\n{output}")
         status = f"exit status {done.code}" if done.code >= 0 else f"ended by signal {-done.code}"
         return f"{status}\n{output}" if output else f"{status}, no output"
+
+    def _crossed(self, bound: Bound) -> str:
+        """Say which bound was crossed, and what to do."""
+        return {
+            "processes": f"the command was ended, with all that ran beside it, because there were more than {self.part.processes:,} processes and threads; let it start fewer",
+            "memory": f"the command was ended, with all that ran beside it, because together they held more than {self.part.memory_mb:,} MB of memory; let it hold less at once",
+            "disk": f"the command was ended, with all that ran beside it, because the workspace and its temporary folder held more than {self.part.disk_mb:,} MB; remove what is not needed",
+        }[bound]
 
     def _words(self, command: str) -> tuple[str, ...]:
         """The program to run for a command."""
@@ -202,7 +217,11 @@ class WorkspaceWorld:
         try:
             self.scratch = self.scratch or self.ground.folder().resolve()
             self.cell = self.cell or open_cell(
-                self.ground.sandbox, folders=(self.home,), temporary=self.scratch, linger=True
+                self.ground.sandbox,
+                folders=(self.home,),
+                temporary=self.scratch,
+                linger=True,
+                bounds=self.part.bounds,
             )
             variables = surroundings(self.home, self.scratch, {"PYTHONDONTWRITEBYTECODE": "1"})
             return self.cell.run(words, folder=self.home, variables=variables, limits=limits)

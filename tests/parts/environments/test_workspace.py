@@ -408,8 +408,37 @@ def test_in_a_sandbox_commands_see_the_workspace_and_not_the_suite(suite: Path) 
         assert use(world, "run_command", command="cat new.txt; kill -0 $(cat pid) && echo alive").endswith(
             "of a toolalive"
         )
-        with pytest.raises(ToolFailed, match="too many processes"):
+        with pytest.raises(ToolFailed, match="more than 1,000 processes and threads"):
             use(world, "run_command", command=f"{sys.executable} -c '{CROWD}'")
         assert use(world, "run_command", command="echo on") == "exit status 0\non"
         world.close()
         assert sorted(world.state()) == ["new.txt", "pid", "pkg/a.py", "run.sh"]
+
+
+FILL = "for i in 1 2 3 4 5 6; do head -c 1000000 /dev/zero > f$i; done; sleep 20"
+HOLD = "import time; held = b'x' * 100_000_000; time.sleep(20)"
+
+
+@pytest.mark.parametrize("kind", ["none", *([] if probe() else ["bubblewrap"])])
+@pytest.mark.parametrize(
+    ("key", "most", "command", "told"),
+    [
+        ("processes", 30, f"{sys.executable} -c '{CROWD}'", "there were more than 30 processes and threads; let it"),
+        (
+            "memory_mb",
+            180,
+            f'{sys.executable} -c "{HOLD}" & {sys.executable} -c "{HOLD}"',
+            "more than 180 MB of memory",
+        ),
+        ("disk_mb", 4, FILL, "held more than 4 MB; remove what is not needed"),
+    ],
+)
+def test_each_bound_is_a_key_and_the_model_is_told_which_it_met(
+    suite: Path, kind: Any, key: str, most: int, command: str, told: str
+) -> None:
+    with TrialGround(suite, Sandbox(kind=kind)) as ground:
+        world: WorkspaceWorld = Workspace(**{key: most}).open(ground)  # type: ignore[arg-type]  # each is a whole number
+        with pytest.raises(ToolFailed, match=told):
+            use(world, "run_command", command=command)
+        assert use(world, "run_command", command="rm -f f*; echo on") == "exit status 0\non"
+        world.close()
