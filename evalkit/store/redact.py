@@ -10,6 +10,7 @@ to pieces or enciphered is not.
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -180,12 +181,17 @@ def _secrets(environ: Mapping[str, str], variables: AbstractSet[str]) -> Iterato
 
 
 def _forms(value: str) -> Iterator[str]:
-    """How a value may stand in text: itself, escaped for JSON, quoted for URLs, inside base64 at each of three alignments."""
+    """How a value may stand in text: itself, escaped for JSON, Python, URLs and HTML, inside base64 at each of three alignments."""
     raw = value.encode("utf-8", "surrogateescape")
     yield value
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield repr(value)[1:-1]
+    yield ascii(value)[1:-1]
+    yield html.escape(value)
+    yield html.escape(value, quote=False)
     yield quote(raw, safe="")
+    yield quote(raw)
     yield quote_plus(raw)
     for shift, lead in ((0, 0), (1, 2), (2, 3)):
         coded = base64.b64encode(b"\0" * shift + raw).decode()[lead : (shift + len(raw)) * 8 // 6]

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import base64
 import itertools
+import json
 import re
+import signal
 import sqlite3
+import time
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
+from urllib.request import Request as Asking
+from urllib.request import urlopen
 
 import pytest
+from cli_makers import run, start
 
 from evalkit.cli.main import main
 from evalkit.core.errors import ProviderError
@@ -139,8 +146,9 @@ def forms(secret: str) -> Iterator[bytes]:
     yield secret.replace("\\", "\\\\").replace('"', '\\"').encode()
     for shift in range(3):
         yield base64.b64encode(b"x" * shift + secret.encode())[4:-4]
-    yield secret[: len(secret) // 2].encode()
-    yield secret[len(secret) // 2 :].encode()
+    for half in (secret[: len(secret) // 2], secret[len(secret) // 2 :]):
+        yield half.encode()
+        yield json.dumps(half)[1:-1].encode()
 
 
 def assert_clean(where: str, data: bytes) -> None:
@@ -202,3 +210,119 @@ def test_no_key_is_left_of_a_server_that_quotes_them(
     assert f"HTTP {status}".encode() in printed
     for name, data in [("the terminal", printed), *left_by(here / "out")]:
         assert_clean(name, data)
+
+
+OWN_SUITE = """\
+version: 1
+suite: own
+configs: [config.yaml]
+tasks:
+  - {id: leak, prompt: Show everything., environment: {kind: workspace, folder: box}, graders: [{kind: contains, text: nothing}]}
+"""
+OWN_CONFIG = """\
+version: 1
+common: {caps: {seconds: 60s}}
+vary: [/loop]
+variants:
+  line: {loop: {kind: command, run: "env; env >&2; env > left; exit 3", env: [NAMES]}}
+  says: {loop: {kind: python, agent: "agents.py:says", env: [NAMES]}}
+  dies: {loop: {kind: python, agent: "agents.py:dies", env: [NAMES]}}
+  hangs: {loop: {kind: python, agent: "agents.py:hangs", env: [NAMES]}}
+"""
+AGENTS = (
+    TOOLS
+    + """
+import pathlib, time
+
+def says(task, session):
+    print("\\n".join(everything()))
+    return "\\n".join(everything())
+
+def dies(task, session):
+    pathlib.Path("note").write_text(os.environ["DB_PASSWORD"])
+    raise RuntimeError("\\n".join(everything()))
+
+def hangs(task, session):
+    print("\\n".join(everything()), flush=True)
+    pathlib.Path(BEGUN).touch()
+    time.sleep(60)
+"""
+)
+
+
+def own_agents(here: Path) -> None:
+    """Agents of one's own in the place of the leaky suite: each is given every key by name and shows them all."""
+    (here / "suite.yaml").write_text(OWN_SUITE)
+    (here / "config.yaml").write_text(OWN_CONFIG.replace("NAMES", ", ".join(KEYS)))
+    (here / "agents.py").write_text(AGENTS.replace("BEGUN", repr(str(here / "begun"))))
+
+
+def test_no_key_is_left_of_agents_that_are_given_them(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nor of what a workflow on GitHub is told of the run."""
+    own_agents(here)
+    told = {"GITHUB_STEP_SUMMARY": here / "summary.md", "GITHUB_OUTPUT": here / "output"}
+    for name, path in told.items():
+        monkeypatch.setenv(name, str(path))
+    only = [word for name in ("line", "says", "dies") for word in ("--variant", name)]
+    for words in (
+        ("run", "suite.yaml", "-o", "out", "-n", "1", *only, "--github", "--junit", "out/junit.xml"),
+        ("doctor", "out"),
+        ("show", "out", "leak", "1", "--variant", "says"),
+        ("show", "out", "--json"),
+        *(("export", "out", "--format", kind) for kind in ("csv", "jsonl", "parquet")),
+        ("export", "out", "--events", "--format", "jsonl"),
+        ("report", "out"),
+    ):
+        main(list(words))
+    found = [("the terminal", "\n".join(capfd.readouterr()).encode()), *left_by(here / "out")]
+    found += [(name, path.read_bytes()) for name, path in told.items()]
+    assert {"run.json", "report.html", "trials.jsonl", "junit.xml", "trials.csv", "trials.parquet"} <= {
+        name for name, _ in found
+    }
+    assert all(data for name, data in found if name in told)
+    shown = b"".join(data for name, data in found if name == "a trace")
+    assert shown.count(b"[redacted]") >= 3
+    for name, data in found:
+        assert_clean(name, data)
+
+
+def test_no_key_is_left_of_a_run_that_was_killed(here: Path) -> None:
+    """Nor of what looks at it afterwards; the file beside the database, with what was not yet put in, counts too."""
+    own_agents(here)
+    process = start("run", "suite.yaml", "-o", "out", "-n", "1", "-j", "1", folder=here)
+    for _ in range(1_500):
+        if (here / "begun").exists():
+            break
+        time.sleep(0.02)
+    process.kill()
+    printed = "".join(process.communicate())
+    left = [(path.name, path.read_bytes()) for path in (here / "out").rglob("*") if path.is_file()]
+    for words in (("doctor", "out"), ("show", "out", "--json"), ("report", "out"), ("export", "out", "--events")):
+        done = run(*words, folder=here)
+        printed += done.stdout + done.stderr
+    assert (here / "begun").exists()
+    for name, data in [("the terminal", printed.encode()), *left, *left_by(here / "out")]:
+        assert_clean(name, data)
+
+
+def test_a_served_model_says_nothing_of_who_asks(here: Path) -> None:
+    """Neither a key in a header nor one in a path or body is written anywhere."""
+    (here / "suite.yaml").write_text(OWN_SUITE.replace("graders:", "simulate: {steps: [], answer: a}, graders:"))
+    process = start("serve-sim", "suite.yaml", folder=here)
+    assert process.stdout is not None
+    url = process.stdout.readline().strip()
+    body = {"model": SECRETS[0], "max_tokens": 9, "messages": [{"role": "user", "content": SECRETS[1]}]}
+    headers = {"x-api-key": SECRETS[0], "authorization": f"Bearer {SECRETS[1]}", "content-type": "application/json"}
+    for path, data in (
+        ("/v1/messages", json.dumps(body).encode()),
+        (f"/{quote(SECRETS[0])}", b"{}"),
+        ("/v1/messages", b"{"),
+    ):
+        with suppress(OSError):
+            urlopen(Asking(url + path, data=data, headers=headers), timeout=20).close()  # noqa: S310  # a server of our own
+    process.send_signal(signal.SIGINT)
+    told = "".join(process.communicate(timeout=30))
+    assert "ANTHROPIC_BASE_URL" in told
+    assert_clean("the log", told.encode())
