@@ -14,8 +14,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from cli_makers import CONFIG, SUITE, run, start, write
@@ -172,6 +173,57 @@ def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_played(tm
             assert (ended.returncode, "Traceback" in ended.stderr) == (4, False), ended.stderr
             assert "small" in ended.stderr
         assert run("show", "small/out", folder=tmp_path).returncode == 0
+
+
+def ordinary() -> list[str]:
+    """How evalkit is started as a user who is not root; the test is skipped where that cannot be had."""
+    if os.geteuid() != 0:
+        return [sys.executable, "-m", "evalkit"]
+    for python in (sys.executable, "/usr/bin/python3"):
+        words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", python, "-m", "evalkit"]
+        with suppress(OSError):
+            if (
+                subprocess.run(
+                    [*words, "--help"], cwd="/", env=SURROUNDINGS, capture_output=True, check=False
+                ).returncode
+                == 0
+            ):
+                return words
+    pytest.skip("needs setpriv and a Python that others may run")
+
+
+SURROUNDINGS = {
+    "PATH": os.environ["PATH"],
+    "PYTHONPATH": os.pathsep.join(
+        [str(Path(__file__).parents[2]), *(one for one in sys.path if one.endswith("site-packages"))]
+    ),
+}
+
+
+def test_a_folder_without_the_right_to_write_is_told_to_an_ordinary_user() -> None:
+    """Whether it is the place for runs, or a run of one's own that was set aside; reading it works."""
+    words = ordinary()
+    with TemporaryDirectory(prefix="evalkit-test-") as made:
+        here = Path(made)
+        write(here)
+
+        def told(*more: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [*words, *more], cwd=here, env=SURROUNDINGS, capture_output=True, text=True, check=False
+            )
+
+        here.chmod(0o777)
+        assert told("run", "suite.yaml", "-o", "mine", "--no-report").returncode == 0
+        for path, mode in ((here / "mine", 0o500), (here, 0o555)):
+            path.chmod(mode)
+        for out in ("mine", "other", "reports/new"):
+            ended = told("run", "suite.yaml", "-o", out, "-n", "6")
+            assert (ended.returncode, "Traceback" in ended.stderr) == (4, False), ended.stderr
+            assert out.partition("/")[0] in ended.stderr
+            assert "permission" in ended.stderr.lower()
+        assert json.loads(told("show", "mine", "--json").stdout)["completeness"]["measured"] == 16
+        for path in (here, here / "mine"):
+            path.chmod(0o700)
 
 
 def test_whoever_reads_may_go_away_and_the_run_is_finished(tmp_path: Path) -> None:
