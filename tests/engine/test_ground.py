@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 from evalkit.engine.ground import TrialGround
@@ -51,3 +53,26 @@ def test_a_tree_that_is_deeper_than_python_can_walk_is_removed(tmp_path: Path) -
         finally:
             os.chdir(here)
     assert not folder.exists()
+
+
+ORDINARY = """
+import os, sys
+from pathlib import Path
+from evalkit.engine.ground import TrialGround
+if os.geteuid() == 0:
+    os.setgroups([]), os.setgid(65534), os.setuid(65534)
+with TrialGround(Path("/")) as ground:
+    folder = ground.folder()
+    (folder / "locked" / "inner").mkdir(parents=True)
+    (folder / "locked" / "inner" / "file").write_text("x")
+    (folder / "locked" / "inner").chmod(0)
+    (folder / "locked").chmod(0)
+print(folder.exists())
+"""
+
+
+def test_an_ordinary_user_is_not_kept_from_removing_what_has_no_permissions() -> None:
+    """Root would remove it in any case."""
+    words = [sys.executable, "-c", ORDINARY]
+    done = subprocess.run(words, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("False\n", "")

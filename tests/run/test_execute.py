@@ -218,6 +218,23 @@ def test_a_store_that_cannot_write_stops_the_run_but_loses_nothing_in_flight() -
     assert len(shelf.kept) == 2
 
 
+def test_a_record_that_cannot_be_kept_ends_the_run() -> None:
+    """Though every start could be noted: a run whose records are lost is not played on."""
+
+    class Full(Shelf):
+        """A shelf that says no to the second record."""
+
+        def keep(self, record: TrialRecord) -> None:
+            if len(self.kept) == 1:
+                raise StoreError("disk full")
+            super().keep(record)
+
+    shelf = Full()
+    ended = execution(record_of, shelf).run(trials())
+    assert (ended.reason, ended.detail) == ("store", "disk full")
+    assert (len(shelf.kept), len(shelf.begun)) == (1, 2)
+
+
 def test_what_is_to_be_skipped_is_not_started_but_a_trial_that_broke_is_played_again() -> None:
     shelf, played = Shelf(), list[tuple[int, int]]()
 
