@@ -24,7 +24,7 @@ from sandbox_attacks import KEY, QUIET, asleep
 
 from evalkit.core.sandbox import Sandbox
 from evalkit.parts._box import SandboxBroke
-from evalkit.parts._bubblewrap import interpreter
+from evalkit.parts._bubblewrap import forbids_namespaces, interpreter
 from evalkit.parts._process import Finished, Limits, surroundings
 from evalkit.parts._sandbox import Boxed, Cell, open_cell, probe
 
@@ -278,6 +278,23 @@ def test_bystanders_live(cell: Cell, tmp_path: Path) -> None:
         cell.close()
         assert bystander.poll() is None
         bystander.send_signal(signal.SIGKILL)
+
+
+@pytest.mark.skipif(not forbids_namespaces(), reason="bubblewrap cannot forbid namespaces here")
+def test_nothing_inside_has_a_namespace_of_its_own(cell: Cell, tmp_path: Path) -> None:
+    """In one it could mount memory as files, which no bound would count; as root the read-only /proc would not keep it from one."""
+    enter = "import ctypes; print(ctypes.CDLL(None).unshare(0x10000000))"
+    assert sh(cell, tmp_path, f"python -c '{enter}'").text == "-1\n"
+
+
+def test_a_bubblewrap_that_cannot_forbid_namespaces_is_used_without(tmp_path: Path) -> None:
+    old = f'#!/bin/sh\nfor one; do [ "$one" = --disable-userns ] && exit 1; done\nexec {shutil.which("bwrap")} "$@"\n'
+    (tmp_path / "bwrap").write_text(old)
+    (tmp_path / "bwrap").chmod(0o755)
+    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    program = "from evalkit.parts._sandbox import probe; print(probe())"
+    shown = subprocess.run([sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True)
+    assert shown.stdout == "\n"
 
 
 def test_a_sandbox_that_does_not_start_says_why(tmp_path: Path) -> None:
