@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from evalkit.cli.numbering import (
     Cell,
@@ -24,7 +24,7 @@ from evalkit.cli.survey import IMPORTED, Decision, Seal, Source, Survey, decide,
 from evalkit.core.errors import RunInvalid
 from evalkit.core.message import JSON, Nature
 from evalkit.core.plan import Retries, Spec, Suite, Task, TrialKey, Variant
-from evalkit.core.record import Tally, TrialRecord
+from evalkit.core.record import Counter, Tally, TrialRecord
 from evalkit.parts.importers._rows import Imported, plainly
 from evalkit.report.numbers import times
 
@@ -113,6 +113,7 @@ def _record(item: Imported, found: Decision, run: Adopted, row: int, nature: Nat
             output_tokens=item.output_tokens or 0,
             usd=item.usd,
             seconds=item.seconds or 0.0,
+            uncounted=_untold(item),
         ),
         nature=nature,
         started=item.started or 0.0,
@@ -120,6 +121,12 @@ def _record(item: Imported, found: Decision, run: Adopted, row: int, nature: Nat
         error=found.error,
         models=(item.model,) if item.model else (),
     )
+
+
+def _untold(item: Imported) -> tuple[Counter, ...]:
+    """The counters that the file does not tell: tool calls never, tokens where what went in is not known."""
+    told = {"turns": item.turns, "tokens": item.input_tokens, "tool_calls": None}
+    return tuple(counter for counter in get_args(Counter) if told[counter] is None)
 
 
 def _suites(cells: Mapping[Place, Cell], survey: Survey, split: frozenset[tuple[str, str]]) -> Iterator[Suite]:

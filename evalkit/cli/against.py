@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalkit.cli.reading import LATEST, Run, find
-from evalkit.core.errors import ConfigurationError
+from evalkit.core.errors import ConfigurationError, RunInvalid
 from evalkit.core.plan import Variant
 from evalkit.measure.beside import Match, Name, Side, beside
 from evalkit.measure.table import Table, listed, meant
@@ -66,7 +66,7 @@ def facing(
 def baseline_run(run: Run, word: str) -> str | None:
     """Tell whether `--baseline WORD` names another run (given back as a reference) or a variant of this one (None).
 
-    Raises `ConfigurationError` where it names both, or neither.
+    Raises `ConfigurationError` where it names both, `RunInvalid` where it names neither: as for a run that is not there.
     """
     there = word == LATEST or (find(word) / "run.json").exists()
     if word in run.table.variants:
@@ -77,8 +77,8 @@ def baseline_run(run: Run, word: str) -> str | None:
             )
         return None
     if not there:
-        what = "is neither a variant of the run nor a run"
-        raise ConfigurationError.of(f"--baseline {word}", what, meant(word, run.table.variants))
+        what = "is neither a run nor a variant of this one"
+        raise RunInvalid(f"--baseline {clean_name(word)}: {what} ({meant(word, run.table.variants)})")
     return word
 
 

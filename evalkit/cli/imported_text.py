@@ -21,8 +21,8 @@ MOST = 8
 """Kinds of a thing that are listed."""
 
 UNTOLD = {
-    "turns": "turns (counted as 0)",
-    "input_tokens": "tokens (counted as 0)",
+    "turns": "turns (unknown)",
+    "input_tokens": "tokens (unknown)",
     "usd": "dollars (unknown)",
     "seconds": "seconds (counted as 0)",
     "stop": "why it stopped (`unknown`)",

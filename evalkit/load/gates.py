@@ -39,7 +39,9 @@ def read_gate(node: Node, problems: Problems) -> Gate | None:
     for name in beyond:
         value = getattr(gate, name)
         what = f"`{name}` wants a share from 0 to 1, since {gate.metric} is one, got {value:g}"
-        problems.add(node.find([name]).mark, what, f"write {value / 100:g}" if value <= 100 else "")
+        problems.add(
+            node.find([name]).mark, what, f"write {value / 100:g}" if 2 <= value <= 100 else "1 is all, 0.9 nine in ten"
+        )
     if not beyond and gate.min is not None and gate.max is not None and gate.min > gate.max:
         problems.add(node.find(["min"]).mark, f"`min` {gate.min:g} is over `max` {gate.max:g}", "swap them")
     return gate

@@ -55,7 +55,8 @@ class Rule:
         share = self.metric.unit == "share"
         if not math.isfinite(self.bound) or self.bound < 0.0 or (share and self.bound > 1.0):
             wants = "a share from 0 to 1" if share else f"a number of {self.metric.unit}"
-            mend = f"write {self.bound / 100:g}" if share and 1.0 < self.bound <= 100.0 else ""
+            percents = share and 2.0 <= self.bound <= 100.0
+            mend = f"write {self.bound / 100:g}" if percents else "1 is all, 0.9 nine in ten" if share else ""
             raise ConfigurationError.of(f"rule {self.text}", f"the bound of {self.metric.text} is {wants}", mend)
         if self.baseline is not None and not share:
             what = f"{self.metric.text} is no share, so its drop has no bound"

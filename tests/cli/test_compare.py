@@ -270,7 +270,7 @@ def test_a_gate_refuses_unlike_tasks_its_own_trials_and_flags_that_do_nothing(he
         (["run", "--shared"], 2, "does nothing without --baseline"),
         (["run", "--max-drop", "0.2"], 2, "does nothing without --baseline"),
         (["run", "--variant", "good"], 2, "does nothing without --baseline"),
-        (["run", "--baseline", "goof"], 2, "neither a variant of the run nor a run (did you mean good?)"),
+        (["run", "--baseline", "goof"], 4, "neither a run nor a variant of this one (did you mean good?)"),
         (["run", "--baseline", "good", "--shared"], 2, "good is a variant of the run itself"),
         (["run", "--baseline", "good", "--baseline-variant", "bad"], 2, "good is a variant of the run itself"),
     ):
@@ -295,6 +295,14 @@ def test_variants_of_a_gate_are_chosen_and_a_name_of_two_things_is_refused(here:
     assert main(["gate", "new", "--baseline", "good"]) == 2
     assert "is a variant of the run and a run folder too" in capsys.readouterr().err
     assert gated(capsys, "new", "--baseline", str(here / "good"))[1]["runs"]["baseline"]["run"] == "good"
+
+
+def test_a_baseline_that_is_not_there_is_as_a_run_that_is_not_there(here: Path, capsys: Printed) -> None:
+    made("new")
+    capsys.readouterr()
+    for words in (["nosuch"], ["new", "--baseline", "nosuch"]):
+        assert main(["gate", *words, "--min", "pass@1>=0.5"]) == 4, words
+        assert "nosuch" in capsys.readouterr().err
 
 
 def test_a_baseline_that_lacks_trials_leaves_the_gate_without_a_verdict(here: Path, capsys: Printed) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import sqlite3
@@ -60,7 +61,7 @@ def test_files_of_two_variants_make_one_run_for_every_command(here: Path, capsys
     assert "good.jsonl: jsonl, its name ends with .jsonl" in out
     assert "taken: 16 trials of 2 tasks of suite imported: 10 passed, 6 failed, 0 errors" in out
     assert "stops: finished 16" in out
-    assert "not told by the files: tokens (counted as 0), seconds (counted as 0)" in out
+    assert "not told by the files: tokens (unknown), seconds (counted as 0)" in out
     assert "run folder: run" in out
     assert main(["show", "run", "--no-color"]) == 0
     assert main(["show", "run", "a"]) == 0
@@ -274,3 +275,38 @@ def test_a_run_that_was_imported_is_not_gone_on_with(here: Path) -> None:
     assert main(["run", "suite.yaml", "-o", "run", "--progress", "none"]) == 2
     with sqlite3.connect(here / "run" / "trials.sqlite") as connection:
         assert connection.execute("select count(*) from trial").fetchone() == (1,)
+
+
+def test_what_a_file_does_not_tell_is_unknown_in_every_view(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {"task_id": task, "trial": trial, "passed": trial > 0, "variant": name, "stop": "finished"}
+        for task in "ab"
+        for trial in range(2)
+        for name in ("good", "bad")
+    ]
+    assert take(str(lines(Path("rows.jsonl"), *rows)), "-o", "run") == 0
+    assert "not told by the files: turns (unknown), tokens (unknown), dollars (unknown)" in capsys.readouterr().out
+    assert main(["show", "run", "--json"]) == 0
+    for variant in json.loads(capsys.readouterr().out)["variants"].values():
+        assert [variant[meter][end] for meter in ("turns", "tokens") for end in ("p50", "p95")] == [None] * 4
+    assert main(["show", "run", "a"]) == 0
+    assert "turns unknown" in capsys.readouterr().out
+    assert main(["export", "run", "-o", "trials.csv"]) == 0
+    with Path("trials.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            assert (row["turns"], row["tokens"], row["tool_calls"], row["usd"]) == ("", "", "", "")
+    capsys.readouterr()
+    assert main(["whatif", "run", "--cap", "turns=1"]) == 2
+    assert "the turns of 4 trials are not known" in " ".join(capsys.readouterr().err.split())
+    assert main(["compare", "run"]) == 0
+    assert main(["report", "run"]) == 0
+    assert "so they are unknown" in (here / "run" / "report.html").read_text()
+
+
+def test_a_count_that_is_told_as_0_is_0(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"task_id": "a", "trial": 0, "passed": True, "turns": 0, "tokens": 0}
+    assert take(str(lines(Path("rows.jsonl"), row)), "-o", "run") == 0
+    capsys.readouterr()
+    assert main(["show", "run", "--json"]) == 0
+    (variant,) = json.loads(capsys.readouterr().out)["variants"].values()
+    assert (variant["turns"]["p50"], variant["tokens"]["p50"]) == (0, 0)

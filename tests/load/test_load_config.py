@@ -286,6 +286,7 @@ def test_lists_are_compared_item_by_item() -> None:
         (ONE + "gates: [{metric: pass^0, min: 1}]\n", ["c.yaml:4:18: `metric`: there is no metric 'pass^0'; k is a number from 1 (write pass^8 or pass@1)"]),
         (ONE + "gates: [{metric: cap_rate, max: 1}]\n", ["c.yaml:4:18: `metric`: there is no metric 'cap_rate' (did you mean 'cap_rate(usd)'?)"]),
         (ONE + "gates: [{min: 60}]\n", ["c.yaml:4:15: `min` wants a share from 0 to 1, since pass^8 is one, got 60 (write 0.6)"]),
+        (ONE + "gates: [{min: 1.5}]\n", ["c.yaml:4:15: `min` wants a share from 0 to 1, since pass^8 is one, got 1.5 (1 is all, 0.9 nine in ten)"]),
         (ONE + "gates: [{min: 60%}]\n", ["c.yaml:4:15: `min` wants a number, got the text '60%'"]),
         (ONE + "gates: [{min: -0.5}]\n", ["c.yaml:4:15: `min` wants at least 0, got the number -0.5"]),
         (ONE + "gates: [{min: 0.5, max: 0.25}]\n", ["c.yaml:4:15: `min` 0.5 is over `max` 0.25 (swap them)"]),

@@ -49,6 +49,8 @@ def test_a_rule_is_read(
         ("pass^8[]>=0.6", "brackets hold"),
         ("pass^8>=", "'' is no number"),
         ("pass^8>=60%", "'60%' is no number .write 0.60"),
+        ("pass^5>=1.5", "a share from 0 to 1 .1 is all, 0.9 nine in ten"),
+        ("pass^8>=-1", "a share from 0 to 1 .1 is all"),
         ("pass^8>=60", "a share from 0 to 1 .write 0.6"),
         ("pass^8>=-0.1", "a share from 0 to 1"),
         ("pass^8>=nan", "a share from 0 to 1"),

@@ -110,6 +110,8 @@ def _trial(path: Path, where: str, row: Any, *, named_prompts: bool) -> Imported
     prompt = _prompt(row) if named_prompts else ""
     broke = _broke(row)
     usage = row.get("tokenUsage") or part(row, "response", "tokenUsage")
+    only_total = part(usage, "prompt") is None and part(usage, "completion") is None and part(usage, "cached") is None
+    whole = "total" if only_total else "prompt"
     output = part(row, "response", "output")
     milliseconds = number_of(row.get("latencyMs"))
     test = row.get("testIdx")
@@ -121,7 +123,7 @@ def _trial(path: Path, where: str, row: Any, *, named_prompts: bool) -> Imported
         passed=None if broke else row["success"],
         error=broke,
         stop="error:harness" if broke else "",
-        input_tokens=count_of(part(usage, "prompt")),
+        input_tokens=count_of(part(usage, whole)),
         output_tokens=count_of(part(usage, "completion")),
         usd=number_of(row.get("cost")),
         seconds=None if milliseconds is None else milliseconds / 1000,

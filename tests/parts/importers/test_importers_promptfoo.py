@@ -30,6 +30,24 @@ def test_repeats_of_a_test_are_trials_of_a_task(tmp_path: Path) -> None:
     assert first.input == '{"city": "Paris"}'
 
 
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"total": 9}, (9, None)),
+        ({"total": 9, "prompt": 5, "completion": 4}, (5, 4)),
+        ({"total": 9, "cached": 9}, (None, None)),
+        ({}, (None, None)),
+    ],
+)
+def test_a_provider_that_tells_all_tokens_alone_is_believed_and_a_cached_answer_used_none_that_is_told(
+    tmp_path: Path, usage: dict[str, int], tokens: tuple[int | None, int | None]
+) -> None:
+    row = promptfoo_result(tokenUsage=usage)
+    row["response"].pop("tokenUsage", None)
+    (trial,) = rows("promptfoo", write(tmp_path / "a.json", promptfoo_output([row])))
+    assert (trial.input_tokens, trial.output_tokens) == tokens
+
+
 def test_a_described_test_is_called_by_it(tmp_path: Path) -> None:
     described = promptfoo_result(testCase={"description": "capital", "vars": {"city": "Paris"}, "assert": []})
     (trial,) = rows("promptfoo", write(tmp_path / "a.json", promptfoo_output([described])))
