@@ -77,7 +77,10 @@ class Command:
         return missing(self.env, first if first and (first.startswith("/") or "/" not in first) else None)
 
     def doubts(self, variant: Variant) -> Iterator[str]:
-        """Say which caps cannot be held as they are meant."""
+        """Say which caps cannot be held as they are meant, and which file would not be found."""
+        for word in () if isinstance(self.run, str) else self.run:
+            if word and not word.startswith("/") and Path(variant.base, word).is_file():
+                yield f"run names {word}, which is beside the config and not in the task's folder, where the program starts: write {HERE}/{word}"
         reader: Any = part("streams", self._kind)
         for meter in ("turns", "tokens", "usd"):
             if getattr(variant.caps, meter) is None or meter in reader.HOLDS:
