@@ -159,7 +159,8 @@ def _plan(values: Values) -> Plan:
 
 def _confined(values: Values, plan: Plan) -> Plan:
     """Settle what holds the processes of the trials, and say what there is to say of it."""
-    settled = settle(values.sandbox, values.sandbox_show, plan.suites, plan.config.variants)
+    folder = _folder(values, plan)[0]
+    settled = settle(values.sandbox, values.sandbox_show, plan.suites, plan.config.variants, folder)
     if settled.told:
         tell(settled.told)
     return replace(plan, sandbox=settled.sandbox, level=settled.level)

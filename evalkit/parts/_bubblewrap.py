@@ -40,8 +40,10 @@ OWN = ("bin", "lib", "lib64", "libexec", "include", "share", "etc", "ssl", "pyve
 """Of an interpreter's folder: a virtual environment may lie in the midst of a project, whose other files are no one's business."""
 
 
-def arguments(folders: Sequence[Path], temporary: Path, read: Sequence[Path], *, network: bool) -> Iterator[str]:
-    """The words that start a sandbox, up to the program in it.
+def arguments(
+    folders: Sequence[Path], temporary: Path, read: Sequence[Path], *, network: bool, links: Sequence[Path] = ()
+) -> Iterator[str]:
+    """The words that start a sandbox, up to the program in it; `links` stay links, so that a program finds what lies beside what they lead to.
 
     Where two folders lie in one another, the later is seen: so a trial's own folders come last, and /tmp before those in it.
     """
@@ -61,6 +63,8 @@ def arguments(folders: Sequence[Path], temporary: Path, read: Sequence[Path], *,
     yield from ("--symlink", "../tmp", "/var/tmp", "--bind", str(temporary), "/tmp")  # noqa: S108  # the sandbox's own
     for path in (*interpreter(), *read):
         yield from ("--ro-bind-try", str(path), str(path))
+    for path in links:
+        yield from ("--symlink", str(path.resolve()), str(path))
     for path in folders:
         yield from ("--bind", str(path), str(path))
     if (

@@ -75,12 +75,16 @@ class LeftRunning(EvalkitError):
     """Processes of a trial could not be ended."""
 
 
-def surroundings(home: Path, temporary: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """All variables that a process gets; the interpreter that runs evalkit comes first on `PATH`, relative folders are dropped from it."""
+def search_path() -> str:
+    """Where programs are looked for: first beside the interpreter that runs evalkit; relative folders are left out."""
     path = [str(Path(sys.executable).parent), *os.get_exec_path()]
-    clean = dict.fromkeys(folder for folder in path if folder.startswith("/"))
+    return ":".join(dict.fromkeys(folder for folder in path if folder.startswith("/")))
+
+
+def surroundings(home: Path, temporary: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """All variables that a process gets."""
     return {
-        "PATH": ":".join(clean),
+        "PATH": search_path(),
         "HOME": _own(home),
         "TMPDIR": _own(temporary),
         "LANG": "C.UTF-8",

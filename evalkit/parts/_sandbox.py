@@ -24,7 +24,7 @@ from typing import Protocol, Self
 from evalkit.core.sandbox import Sandbox
 from evalkit.parts._box import MOST_PROCESSES, START_SECONDS, Box, SandboxBroke
 from evalkit.parts._bubblewrap import PROGRAM, arguments
-from evalkit.parts._process import Finished, LeftRunning, Limits, end_all, run
+from evalkit.parts._process import Finished, LeftRunning, Limits, Talk, end_all, run
 
 
 class Cell(Protocol):
@@ -36,7 +36,15 @@ class Cell(Protocol):
     def __exit__(self, *gone: object) -> None:
         """Close it."""
 
-    def run(self, words: Sequence[str], *, folder: Path, variables: Mapping[str, str], limits: Limits) -> Finished:
+    def run(
+        self,
+        words: Sequence[str],
+        *,
+        folder: Path,
+        variables: Mapping[str, str],
+        limits: Limits,
+        talk: Talk | None = None,
+    ) -> Finished:
         """Run a program to its end, as `_process.run` does; what it leaves in the background runs on until `close`, if it may."""
 
     def close(self) -> None:
@@ -49,19 +57,20 @@ def open_cell(
     folders: Sequence[Path],
     temporary: Path,
     read: Sequence[Path] = (),
+    links: Sequence[Path] = (),
     network: bool = False,
     linger: bool = False,
 ) -> Cell:
     """Make a cell; nothing is started before the first `run`.
 
-    `folders` may be written to, `temporary` stands for /tmp, `read` is shown besides what the sandbox shows anyway; `network` lets a sandbox
-    reach the machine's own. Plain processes see all of the machine, and what they leave in the background ends with them unless it
+    `folders` may be written to, `temporary` stands for /tmp, `read` is shown besides what the sandbox shows anyway, `links` as links;
+    `network` lets a sandbox reach the machine's own. Plain processes see all of the machine, and what they leave in the background ends with them unless it
     may `linger`; in a sandbox it may always.
     """
     if sandbox.kind == "none":
         return Plain(folders=(*folders, temporary), linger=linger)
     shown = (*read, *map(Path, sandbox.show))
-    return Boxed(words=tuple(arguments(folders, temporary, shown, network=network)))
+    return Boxed(words=tuple(arguments(folders, temporary, shown, network=network, links=links)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,9 +88,17 @@ class Plain:
         """Close it."""
         self.close()
 
-    def run(self, words: Sequence[str], *, folder: Path, variables: Mapping[str, str], limits: Limits) -> Finished:
+    def run(
+        self,
+        words: Sequence[str],
+        *,
+        folder: Path,
+        variables: Mapping[str, str],
+        limits: Limits,
+        talk: Talk | None = None,
+    ) -> Finished:
         """Run a program (`Cell.run`)."""
-        return run(words, folder=folder, variables=variables, limits=limits, linger=self.linger)
+        return run(words, folder=folder, variables=variables, limits=limits, linger=self.linger, talk=talk)
 
     def close(self) -> None:
         """End all that bears the marks of the folders."""
@@ -105,7 +122,15 @@ class Boxed:
         """Close it."""
         self.close()
 
-    def run(self, words: Sequence[str], *, folder: Path, variables: Mapping[str, str], limits: Limits) -> Finished:
+    def run(
+        self,
+        words: Sequence[str],
+        *,
+        folder: Path,
+        variables: Mapping[str, str],
+        limits: Limits,
+        talk: Talk | None = None,
+    ) -> Finished:
         """Run a program (`Cell.run`); where code in the sandbox brought the sandbox down, the command counts as killed."""
         with self.lock:
             if self.running is not None and not self.running.is_alive():
@@ -113,7 +138,7 @@ class Boxed:
                 self.running = None
             self.running = self.running or Box.start(self.words, self.most)
             box = self.running
-        return box.run(words, folder, {**variables, "TMPDIR": "/tmp"}, limits)  # noqa: S108  # the sandbox's own
+        return box.run(words, folder, {**variables, "TMPDIR": "/tmp"}, limits, talk)  # noqa: S108  # the sandbox's own
 
     def close(self) -> None:
         """End the sandbox with all that is in it."""

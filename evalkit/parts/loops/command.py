@@ -18,8 +18,10 @@ from annotated_types import Gt, MinLen
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Spec, Variant
 from evalkit.core.protocols import Session, Stream
+from evalkit.core.sandbox import Needs
 from evalkit.parts import build, kinds, part
 from evalkit.parts._process import Finished
+from evalkit.parts.loops._needs import BESIDE, needed, outermost, readable, words_of
 from evalkit.parts.loops._program import Program, asked, missing, program
 
 PROMPT, PROMPT_FILE, HERE = "{prompt}", "{prompt_file}", "{here}"
@@ -37,12 +39,14 @@ class Command:
     output: `text` (the output is the answer) or `stream-json` (as `claude -p --output-format stream-json --verbose` writes). `env` names the
     variables that are passed on and whose values never reach a record; `variables` are given as they are. The program gets no others
     but `PATH`, a language, and a fresh `HOME` and `TMPDIR`. `caps: {seconds: …}` is needed: it ends the whole tree of processes.
+
+    In a sandbox it sees the programs and files that `run` and `files` name, what `readable` names, and its workspace, which alone it can write to beside its
+    own home and /tmp. What `readable` names under `~` is found in the fresh home too, with or without a sandbox. `network` false takes the network away.
     """
 
     MODEL: ClassVar[str] = "own"
     TOOLS: ClassVar[bool] = False
     WANTS_SECONDS: ClassVar[bool] = True
-    runs_outside: ClassVar[bool] = True
     FILES: ClassVar[tuple[str, ...]] = ("files",)
     PROGRAMS: ClassVar[tuple[str, ...]] = ("run",)
 
@@ -51,6 +55,8 @@ class Command:
     env: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
+    network: bool = True
     memory_mb: Annotated[int, Gt(0)] | None = None
 
     def __post_init__(self) -> None:
@@ -71,8 +77,20 @@ class Command:
         """The part that reads the output."""
         return self.events.replace("-", "_")
 
+    def needs(self, variant: Variant) -> Needs:
+        """What the program has to find in a sandbox."""
+        base = variant.base
+        words = words_of(self.run) if isinstance(self.run, str) else self.run
+        beside = [readable(name, base) for word in words for name in BESIDE.findall(word)]
+        named = [readable(one, base) for one in (*self.files, *self.readable)]
+        seen = outermost((*needed(words, base), *(one for one in beside if one.exists()), *named))
+        return Needs(read=tuple(map(str, seen)), network=self.network)
+
     def ready(self, variant: Variant) -> str | None:
         """What keeps the program from being run at all."""
+        for one in self.readable:
+            if not readable(one, variant.base).exists():
+                return f"readable names {one}, which is not there: paths start from the config's folder, or with ~/"
         first = None if isinstance(self.run, str) else self.run[0].replace(HERE, variant.base)
         return missing(self.env, first if first and (first.startswith("/") or "/" not in first) else None)
 
@@ -93,13 +111,26 @@ class Command:
     def play(self, session: Session) -> None:
         """Run the program once on the task, or on the task and what a check said of the last run."""
         stream: Stream = build("streams", Spec(kind=self._kind)).open(session)
-        with program(session, names=self.env, values=self.variables, memory_mb=self.memory_mb) as made:
+        needs = self.needs(session.variant)
+        with program(session, names=self.env, values=self.variables, memory_mb=self.memory_mb, needs=needs) as made:
+            self._lay_home(made.home, session.variant.base)
             try:
                 done = self._run(made, session, stream)
+                if done.ended == "processes":
+                    session.stop("agent_error", "the program started too many processes")
                 stream.end(done.code)
             finally:
                 stream.settle()
         session.hold()
+
+    def _lay_home(self, home: Path, base: str) -> None:
+        """Let the program find under its own home what `readable` names under that of whoever runs it."""
+        theirs = Path.home()
+        for path in outermost(readable(one, base) for one in self.readable if one.startswith("~/")):
+            if path != theirs and path.is_relative_to(theirs):
+                link = home / path.relative_to(theirs)
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(path)
 
     def _run(self, made: Program, session: Session, stream: Stream) -> Finished:
         """Run the program; its output goes to the stream as it comes."""
