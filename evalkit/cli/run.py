@@ -27,6 +27,7 @@ from evalkit.cli.output import say, tell
 from evalkit.cli.progress import KINDS, Counts, progress
 from evalkit.cli.readiness import check_ready
 from evalkit.cli.reading import numbers
+from evalkit.cli.stumbling import stumbled
 from evalkit.core.clock import SystemClock
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Config, Suite, Trial, Variant
@@ -270,6 +271,8 @@ def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
         code = conclude(
             store, report=not values.no_report, as_json=values.json, no_color=values.no_color, judge=values.gate
         )
+    for line in stumbled(store):
+        tell(line)
     if values.junit or values.github:
         found = numbers(store)
         verdict = own_gate(found)

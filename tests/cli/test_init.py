@@ -14,6 +14,7 @@ import pytest
 
 from evalkit.cli.main import main
 from evalkit.load import load
+from evalkit.parts._sandbox import probe
 
 KINDS: dict[str, tuple[str, ...]] = {
     "plain": (),
@@ -165,3 +166,16 @@ def test_a_file_beside_the_config_that_would_not_be_found_is_a_warning(evalkit: 
     config = tmp_path / "config.yaml"
     config.write_text(config.read_text().replace("{here}/agent.py", "agent.py"))
     assert "write {here}/agent.py" in evalkit("validate", "suite.yaml").out
+
+
+def test_an_agent_that_never_starts_is_told_with_its_own_words(evalkit: Call, tmp_path: Path) -> None:
+    (tmp_path / "mine.sh").write_text('. ./beside.sh || exit 1; . "$(dirname "$0")/beside.sh"\n')
+    assert evalkit("init", "--run", "sh mine.sh").code == 0
+    words = ("run", "suite.yaml", "-n", "1", "--progress", "none", "--no-report")
+    told = evalkit(*words).err
+    assert "every trial of mine ended with agent_error" in told
+    assert "beside.sh" in told
+    assert ("name more under `files` or `readable`" in told) == (not probe())
+    assert "name more" not in evalkit(*words, "--new", "--sandbox", "none").err
+    (tmp_path / "mine.sh").write_text("echo no\n")
+    assert "every trial" not in evalkit(*words, "--new").err
