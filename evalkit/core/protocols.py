@@ -474,6 +474,5 @@ class Parts:
 
 
 def nature_of(loop: Loop, provider: ProviderPart) -> Nature:
-    """Where an agent's replies come from: a loop with a model of its own never counts as live, whatever model its graders ask."""
-    own = getattr(loop, "MODEL", "asked") == "own"
-    return "external" if own and provider.nature == "live" else provider.nature
+    """Where an agent's replies are to come from: those of a loop with a model of its own are not seen, whatever the variant's provider is."""
+    return "external" if getattr(loop, "MODEL", "asked") == "own" else provider.nature
