@@ -75,9 +75,10 @@ class LeftRunning(EvalkitError):
     """Processes of a trial could not be ended."""
 
 
-def search_path() -> str:
-    """Where programs are looked for: first beside the interpreter that runs evalkit; relative folders are left out."""
-    path = [str(Path(sys.executable).parent), *os.get_exec_path()]
+def search_path(*, own_first: bool = True) -> str:
+    """Where programs are looked for: beside the interpreter that runs evalkit, first or last of all; relative folders are left out."""
+    own, path = [str(Path(sys.executable).parent)], os.get_exec_path()
+    path = own + path if own_first else path + own
     return ":".join(dict.fromkeys(folder for folder in path if folder.startswith("/")))
 
 

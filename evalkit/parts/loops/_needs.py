@@ -21,9 +21,16 @@ SHEBANG = 4096
 """Bytes of a file's first line that are looked at."""
 
 PACKAGES = "node_modules"
+SHIMS = "shims"
+"""Where managers of versions (pyenv, say) put a stand-in for each program, which looks for the right one among all that they hold."""
 
 BESIDE = re.compile(r"\{here\}/([^\s'\";|&<>()]+)")
 """How a command names a file of the folder that it is written in."""
+
+
+def agent_path() -> str:
+    """Where a person's own agent looks for programs: as whoever runs evalkit does."""
+    return search_path(own_first=False)
 
 
 def readable(written: str, base: str) -> Path:
@@ -43,7 +50,7 @@ def needed(words: Iterable[str], base: str) -> tuple[Path, ...]:
     """What the programs and files that a command's words name have to see, each path once, outermost first."""
     found: dict[Path, None] = {}
     for word in words:
-        program = word if word.startswith("/") else shutil.which(word, path=search_path())
+        program = word if word.startswith("/") else shutil.which(word, path=agent_path())
         if program is not None and Path(program).is_file():
             _follow(Path(program), Path(base), found)
     return outermost(found)
@@ -80,10 +87,10 @@ def _places(path: Path, base: Path) -> Iterator[Path]:
     if PACKAGES in parts:
         yield Path(*parts[: parts.index(PACKAGES) + 1])
         return
-    root = path.parent.parent if path.parent.name == "bin" else path.parent
+    root = path.parent.parent if path.parent.name in ("bin", SHIMS) else path.parent
     if _is_shared(root, base):
         return
-    if root == path.parent:
+    if path.parent.name != "bin":
         yield root
     else:
         yield from (root / name for name in OWN if (root / name).exists())
@@ -107,6 +114,6 @@ def _interpreters(path: Path) -> Iterator[Path]:
         return
     words: Sequence[str] = os.fsdecode(line[2:]).split()
     for word in words[:3]:
-        program = word if word.startswith("/") else shutil.which(word, path=search_path())
+        program = word if word.startswith("/") else shutil.which(word, path=agent_path())
         if program is not None and Path(program).is_file():
             yield Path(program)

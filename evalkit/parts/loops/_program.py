@@ -18,8 +18,9 @@ from evalkit.core.protocols import Session
 from evalkit.core.record import Reported
 from evalkit.core.sandbox import PLAIN, Needs
 from evalkit.parts._box import SandboxBroke
-from evalkit.parts._process import Finished, LeftRunning, Limits, Talk, search_path, surroundings
+from evalkit.parts._process import Finished, LeftRunning, Limits, Talk, surroundings
 from evalkit.parts._sandbox import Cell, open_cell
+from evalkit.parts.loops._needs import agent_path
 
 UNBOUNDED = 10**15
 """Bytes of address space for an agent whose memory is not bounded: runtimes reserve far more than they use."""
@@ -41,7 +42,7 @@ def missing(names: Sequence[str], program: str | None) -> str | None:
         return (
             f"env names {', '.join(unset)}, which {'is' if len(unset) == 1 else 'are'} not set: set it before the run"
         )
-    if program is not None and shutil.which(program, path=search_path()) is None:
+    if program is not None and shutil.which(program, path=agent_path()) is None:
         return f"there is no program {program!r}: is it installed, and on PATH?"
     return None
 
@@ -80,7 +81,7 @@ class Program:
             return self.cell.run(
                 words,
                 folder=self.folder,
-                variables=surroundings(self.home, self.temporary, {**self.values, **passed}),
+                variables=surroundings(self.home, self.temporary, {"PATH": agent_path(), **self.values, **passed}),
                 limits=Limits(seconds=seconds, memory=memory),
                 talk=Talk(hear=listen, stdin=stdin, stderr=into, wake=() if wake is None else (wake,)),
             )

@@ -156,6 +156,9 @@ def test_a_program_is_found_with_what_lies_beside_it(tmp_path: Path) -> None:
     assert play(base, [str(tool)]).answer == "part"
     assert play(base, [str(tmp_path / "links" / "agent")]).answer == "part"
     assert play(base, [str(named)]).answer == "said by sayer"
+    shim = script(tmp_path / "manager" / "shims" / "agent", f"#!/bin/sh\nexec {tmp_path}/manager/versions/1/agent")
+    script(tmp_path / "manager" / "versions" / "1" / "agent", "#!/bin/sh\necho version 1")
+    assert play(base, [str(shim)]).answer == "version 1"
     assert play(base, f"{tool}; ls {tmp_path}/tool").answer == "part\nbin\nlib"
     for run in (["sh", "{here}/own.sh"], "sh {here}/own.sh", ["sh", str(base / "own.sh")]):
         assert "seen" not in play(base, run).answer
@@ -195,6 +198,17 @@ def test_what_is_readable_under_the_home_is_found_in_the_fresh_one(
 def test_a_readable_folder_that_is_not_there_is_told_before_the_run(tmp_path: Path) -> None:
     loop = build("loops", Spec(kind="command", options={"run": "true", "readable": ["~/no-such-folder"]}))
     assert "readable names ~/no-such-folder" in loop.ready(Variant(name="mine", base=str(tmp_path)))
+
+
+def test_programs_are_looked_for_as_whoever_runs_evalkit_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's own `python3` comes before the one that runs evalkit, which has other packages."""
+    base = tmp_path / "suite"
+    base.mkdir()
+    script(tmp_path / "mine" / "bin" / "python3", "#!/bin/sh\necho my own")
+    monkeypatch.setenv("PATH", f"{tmp_path}/mine/bin:{os.environ['PATH']}")
+    for sandbox in (type(HELD)(), HELD) if not probe() else (type(HELD)(),):
+        record = play_agent("command", {"run": ["python3", "{prompt}"]}, base=base, sandbox=sandbox)
+        assert record.answer == "my own"
 
 
 def test_programs_of_the_system_need_nothing_more() -> None:
