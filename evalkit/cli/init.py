@@ -7,6 +7,7 @@ Invariant: nothing that is there is written over, and where one file cannot be w
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -28,6 +29,8 @@ SHOWN = {None: " --variant react", "command": "", "python": " --variant mine"}
 """How `show` is told which of several variants is meant."""
 
 STANDS_IN = '[python3, "{here}/agent.py", "{prompt}"]'
+NO_FILES = "# files: [lib.py]"
+HEAD = 512
 NO_EVENTS, EVENTS = "# events: stream-json  ", "events: stream-json"
 SHELL = {"|", "&", ";", "<", ">", "||", "&&", ">>", "<<"}
 
@@ -90,13 +93,16 @@ def _put(config: str, command: str, folder: Path) -> str:
     lacking = loop.ready(Variant(name="mine", base=str(folder.absolute())))
     if lacking:
         tell(f"warning: {lacking}")
-    put = config.replace(STANDS_IN, "".join(map(_shown, json.dumps(written, ensure_ascii=False))))
+    put = config.replace(STANDS_IN, _yaml(written))
+    if beside := loop.unnamed(str(folder.absolute())):
+        put = put.replace(NO_FILES, f"files: {_yaml(beside)}".ljust(len(NO_FILES)))
     return put.replace(NO_EVENTS, EVENTS.ljust(len(NO_EVENTS))) if "stream-json" in words else put
 
 
-def _shown(character: str) -> str:
-    """A character of a quoted text, escaped where YAML would not take it as it is."""
-    return character if character.isprintable() else f"\\U{ord(character):08x}"
+def _yaml(value: str | list[str]) -> str:
+    """Write a text or a list of texts in one line, quoted; what YAML would not take as it is is escaped."""
+    quoted = json.dumps(value, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in quoted)
 
 
 def _placed(word: str, folder: Path) -> str:
@@ -104,8 +110,18 @@ def _placed(word: str, folder: Path) -> str:
     path = Path(word)
     if word.startswith(("/", "-")) or "{" in word or not path.is_file():
         return word
-    path, root = path.absolute(), folder.absolute()
-    return f"{{here}}/{path.relative_to(root).as_posix()}" if path.is_relative_to(root) else str(path)
+    if path.is_symlink() or _is_binary(path):  # the machine's, and not the agent itself
+        return str(path.absolute())
+    return f"{{here}}/{os.path.relpath(path, folder)}"
+
+
+def _is_binary(path: Path) -> bool:
+    """True for a file that is no text, or that nobody may read."""
+    try:
+        with path.open("rb") as file:
+            return b"\0" in file.read(HEAD)
+    except OSError:
+        return True
 
 
 def _write(folder: Path, texts: Mapping[PurePosixPath, bytes]) -> None:

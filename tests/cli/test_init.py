@@ -117,7 +117,7 @@ def test_a_program_beside_the_config_is_found_from_a_tasks_folder(evalkit: Call,
     assert evalkit("init", "--run", 'sh mine.sh "{prompt}"').code == 0
     assert evalkit("init", "in", "--run", "sh ./elsewhere.sh").code == 0
     assert '["sh", "{here}/mine.sh", "{prompt}"]' in (tmp_path / "config.yaml").read_text()
-    assert f'["sh", "{tmp_path}/elsewhere.sh"]' in (tmp_path / "in" / "config.yaml").read_text()
+    assert '["sh", "{here}/../elsewhere.sh"]' in (tmp_path / "in" / "config.yaml").read_text()
     run = evalkit("run", "suite.yaml", "-n", "1", "--task", "find-port", "--json")
     assert json.loads(run.out)["variants"]["mine"]["passed"] == 1
 
@@ -179,3 +179,29 @@ def test_an_agent_that_never_starts_is_told_with_its_own_words(evalkit: Call, tm
     assert "name more" not in evalkit(*words, "--new", "--sandbox", "none").err
     (tmp_path / "mine.sh").write_text("echo no\n")
     assert "every trial" not in evalkit(*words, "--new").err
+
+
+def test_what_a_program_imports_from_beside_it_is_found_and_counts_in_its_identity(
+    evalkit: Call, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        'import os, deep.er\nfrom near import ANSWER\nif __name__ == "__main__":\n    print(ANSWER)\n'
+    )
+    (tmp_path / "near.py").write_text("ANSWER = 'web.ini'\n")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "er.py").write_text("import far, mine, os.path\n")
+    (tmp_path / "far.py").write_text("def broken(:\n")
+    (tmp_path / "near.py").write_text("ANSWER = 'web.ini'\n")
+    (tmp_path / "aloof.py").write_text("")
+    assert evalkit("init", "in", "--run", 'python3 mine.py "{prompt}"').code == 0
+    assert 'files: ["../deep", "../far.py", "../near.py"] ' in (tmp_path / "in" / "config.yaml").read_text()
+    assert "warning" not in evalkit("validate", "in/suite.yaml").out
+    (tmp_path / "far.py").write_text("")
+    config = tmp_path / "in" / "config.yaml"
+    for files in ('files: ["../deep", "../far.py", "../near.py"]', "files: [../far.py]"):
+        config.write_text(config.read_text().replace('files: ["../deep", "../far.py", "../near.py"]', files))
+        run = evalkit("run", "in/suite.yaml", "-n", "1", "--task", "find-port", "--json", "--new", "--no-report")
+        assert json.loads(run.out)["variants"]["mine"]["passed"] == 1, run.err
+    assert "the agent imports ../deep, ../near.py: name that" in evalkit("validate", "in/suite.yaml").out
+    config.write_text(config.read_text().replace("{here}/../mine.py", str(tmp_path / "mine.py")))
+    assert "write {here}/../mine.py" in evalkit("validate", "in/suite.yaml").out

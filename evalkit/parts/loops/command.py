@@ -21,10 +21,12 @@ from evalkit.core.protocols import Session, Stream
 from evalkit.core.sandbox import Needs
 from evalkit.parts import build, kinds, part
 from evalkit.parts._process import Finished
+from evalkit.parts.loops._imports import doubted, imported, unnamed
 from evalkit.parts.loops._needs import BESIDE, needed, outermost, readable, words_of
 from evalkit.parts.loops._program import Program, asked, missing, program
 
 PROMPT, PROMPT_FILE, HERE = "{prompt}", "{prompt_file}", "{here}"
+SCRIPTS = (".py", ".sh", ".js", ".mjs", ".ts")
 MOST_OUTPUT = 64_000_000
 """Bytes that a program may write on its standard output in one trial."""
 
@@ -77,13 +79,23 @@ class Command:
         """The part that reads the output."""
         return self.events.replace("-", "_")
 
+    def _beside(self, base: str) -> list[Path]:
+        """The files that `run` names from the config's folder."""
+        words = (self.run,) if isinstance(self.run, str) else self.run
+        return [readable(name, base) for word in words for name in BESIDE.findall(word)]
+
+    def unnamed(self, base: str) -> list[str]:
+        """The modules that the program imports from beside it and that `files` does not name."""
+        return unnamed(self._beside(base), self.files, base)
+
     def needs(self, variant: Variant) -> Needs:
         """What the program has to find in a sandbox."""
         base = variant.base
         words = words_of(self.run) if isinstance(self.run, str) else self.run
-        beside = [readable(name, base) for word in words for name in BESIDE.findall(word)]
+        own = [one for one in self._beside(base) if one.exists()]
+        modules = [one for program in own for one in imported(program)]
         named = [readable(one, base) for one in (*self.files, *self.readable)]
-        seen = outermost((*needed(words, base), *(one for one in beside if one.exists()), *named))
+        seen = outermost((*needed(words, base), *own, *modules, *named))
         return Needs(read=tuple(map(str, seen)), network=self.network)
 
     def ready(self, variant: Variant) -> str | None:
@@ -99,6 +111,10 @@ class Command:
         for word in () if isinstance(self.run, str) else self.run:
             if word and not word.startswith("/") and Path(variant.base, word).is_file():
                 yield f"run names {word}, which is beside the config and not in the task's folder, where the program starts: write {HERE}/{word}"
+            if word.startswith("/") and word.endswith(SCRIPTS) and Path(word).is_file():
+                beside = os.path.relpath(word, variant.base)
+                yield f"run names {word} by its whole path, so an edited one passes for the same agent: write {HERE}/{beside}"
+        yield from doubted(self.unnamed(variant.base))
         reader: Any = part("streams", self._kind)
         for meter in ("turns", "tokens", "usd"):
             if getattr(variant.caps, meter) is None or meter in reader.HOLDS:
@@ -166,10 +182,11 @@ class Command:
     def _words(self, prompt: str, places: Mapping[str, str]) -> tuple[str, ...]:
         """What is run."""
         if isinstance(self.run, str):
-            return ("/bin/sh", "-c", self.run.replace(HERE, shlex.quote(places[HERE])))
+            line = BESIDE.sub(lambda found: shlex.quote(str(readable(found[1], places[HERE]))), self.run)
+            return ("/bin/sh", "-c", line.replace(HERE, shlex.quote(places[HERE])))
         words = []
         for written in self.run:
-            word = written
+            word = BESIDE.sub(lambda found: str(readable(found[1], places[HERE])), written)
             for name, value in places.items():
                 word = word.replace(name, value)
             words.append(word.replace(PROMPT, prompt))
