@@ -29,7 +29,7 @@ SHOWN = {None: " --variant react", "command": "", "python": " --variant mine"}
 """How `show` is told which of several variants is meant."""
 
 STANDS_IN = '[python3, "{here}/agent.py", "{prompt}"]'
-NO_FILES = "# files: [lib.py]"
+NO_FILES = "# files: [lib.py]".ljust(50)
 HEAD = 512
 NO_EVENTS, EVENTS = "# events: stream-json  ", "events: stream-json"
 SHELL = {"|", "&", ";", "<", ">", "||", "&&", ">>", "<<"}
