@@ -16,7 +16,9 @@ from evalkit.core.message import Nature
 from evalkit.core.plan import Spec, Suite, Variant
 from evalkit.core.protocols import RunsInside, RunsOutside, StartsProcesses, nature_of
 from evalkit.core.sandbox import PLAIN, Needs, Sandbox
+from evalkit.parts._bubblewrap import KERNEL
 from evalkit.parts._sandbox import probe
+from evalkit.parts.loops._needs import real
 
 LEVELS = ("auto", "bubblewrap", "none", "require")
 UNUSED = "not needed: nothing starts a process"
@@ -56,6 +58,8 @@ def settle(
     Any model but a simulated one writes what nobody has read: one on this machine, and the replies of a replay, too.
     """
     for path in show:
+        if any(real(path).is_relative_to(one) for one in KERNEL):
+            raise ConfigurationError.of(f"--sandbox-show {path}", "would show other processes", "leave it away")
         if not Path(path).is_absolute() or not Path(path).exists():
             raise ConfigurationError.of(
                 f"--sandbox-show {path}", "is no path from the root that exists", "name a folder as /opt/tools"
@@ -125,7 +129,7 @@ def _refuse_showing(inside: Sequence[tuple[Variant, Needs]], suites: Sequence[Su
     problems = []
     for variant, needs in inside:
         for path, what in hidden.items():
-            seen = next((one for one in needs.read if path.resolve().is_relative_to(Path(one).resolve())), None)
+            seen = next((one for one in needs.read if real(path).is_relative_to(real(one))), None)
             if seen is not None:
                 where = f"variant {variant.name}, loop {variant.loop.kind}"
                 problems.append(

@@ -34,6 +34,9 @@ SETTINGS = (
 )
 """Of /etc: what programs look for, and no secret. Folders whose name ends with a version are taken too (`java-17-openjdk`, `python3.11`)."""
 
+KERNEL = ("/proc", "/sys", "/dev")
+"""What the kernel shows of the machine and its processes: a sandbox has its own, or none."""
+
 VERSIONED = ("java-*", "python3*", "lua*")
 NETWORK = ("resolv.conf",)
 OWN = ("bin", "lib", "lib64", "libexec", "include", "share", "etc", "ssl", "pyvenv.cfg")

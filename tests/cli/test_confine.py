@@ -243,6 +243,8 @@ def test_folders_to_show_have_to_be_there(tmp_path: Path) -> None:
     for wrong in ("tools", str(tmp_path / "none")):
         with pytest.raises(ConfigurationError, match="no path from the root"):
             settle("auto", (wrong,), shown, SCRIPTED)
+    with pytest.raises(ConfigurationError, match="would show other processes"):
+        settle("auto", ("/proc",), shown, SCRIPTED)
 
 
 def test_a_run_that_goes_on_at_another_level_says_so_and_keeps_both() -> None:

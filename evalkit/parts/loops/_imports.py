@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from evalkit.parts.loops._needs import is_there
+
 MOST_FILES = 500
 """Files that are looked at for one program; what more of them import has to be named."""
 
@@ -24,7 +26,7 @@ def imported(program: Path) -> tuple[Path, ...]:
         seen += 1
         for name in _names(waiting.pop()):
             for place in (root / f"{name}.py", root / name):
-                if place not in found and place != program and place.exists():
+                if place not in found and place != program and is_there(place):
                     found.add(place)
                     waiting += [place] if place.is_file() else sorted(place.rglob("*.py"))
     return tuple(sorted(found))

@@ -38,6 +38,19 @@ def readable(written: str, base: str) -> Path:
     return Path(os.path.normpath(Path(base, os.path.expanduser(written))))  # noqa: PTH111  # a text may begin otherwise
 
 
+def is_there(path: str | Path) -> bool:
+    """True for what can be read; unlike `Path.exists` it raises nothing for what lies where nobody may look, or has no possible name."""
+    return "\0" not in str(path) and os.access(path, os.R_OK)
+
+
+def real(path: str | Path) -> Path:
+    """Where a path leads; unlike `Path.resolve` it raises nothing for links that lead in a circle, or where nobody may look."""
+    try:
+        return Path(os.path.realpath(path))
+    except OSError:
+        return Path(os.path.normpath(path))
+
+
 def words_of(line: str) -> list[str]:
     """The words of a line for the shell, as far as they can be told."""
     try:
@@ -51,7 +64,7 @@ def needed(words: Iterable[str], base: str) -> tuple[Path, ...]:
     found: dict[Path, None] = {}
     for word in words:
         program = word if word.startswith("/") else shutil.which(word, path=agent_path())
-        if program is not None and Path(program).is_file():
+        if program is not None and is_there(program) and Path(program).is_file():
             _follow(Path(program), Path(base), found)
     return outermost(found)
 
@@ -68,8 +81,8 @@ def outermost(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 def _follow(program: Path, base: Path, found: dict[Path, None]) -> None:
     """Add a program, what its links lead to, and the interpreter that its first line names."""
-    for path in (program, program.resolve()):
-        if path in found or path.parent.resolve().is_relative_to(SYSTEM):
+    for path in (program, real(program)):
+        if path in found or real(path.parent).is_relative_to(SYSTEM):
             continue
         found[path] = None
         for place in _places(path, base):
@@ -93,13 +106,13 @@ def _places(path: Path, base: Path) -> Iterator[Path]:
     if path.parent.name != "bin":
         yield root
     else:
-        yield from (root / name for name in OWN if (root / name).exists())
+        yield from (root / name for name in OWN if is_there(root / name))
 
 
 def _is_shared(folder: Path, base: Path) -> bool:
     """True for a folder that holds other things than one program: a home, the config, the root, or what lies right under that."""
     home = Path.home()
-    others = (home, home / ".local" / "bin", base.absolute(), base.resolve())
+    others = (home, home / ".local" / "bin", base.absolute(), real(base))
     return len(folder.parts) <= 2 or any(one.is_relative_to(folder) for one in others)
 
 
@@ -115,5 +128,5 @@ def _interpreters(path: Path) -> Iterator[Path]:
     words: Sequence[str] = os.fsdecode(line[2:]).split()
     for word in words[:3]:
         program = word if word.startswith("/") else shutil.which(word, path=agent_path())
-        if program is not None and Path(program).is_file():
+        if program is not None and is_there(program) and Path(program).is_file():
             yield Path(program)

@@ -20,9 +20,10 @@ from evalkit.core.plan import Spec, Variant
 from evalkit.core.protocols import Session, Stream
 from evalkit.core.sandbox import Needs
 from evalkit.parts import build, kinds, part
+from evalkit.parts._bubblewrap import KERNEL
 from evalkit.parts._process import Finished
 from evalkit.parts.loops._imports import doubted, imported, unnamed
-from evalkit.parts.loops._needs import BESIDE, needed, outermost, readable, words_of
+from evalkit.parts.loops._needs import BESIDE, is_there, needed, outermost, readable, real, words_of
 from evalkit.parts.loops._program import Program, asked, missing, program
 
 PROMPT, PROMPT_FILE, HERE = "{prompt}", "{prompt_file}", "{here}"
@@ -70,6 +71,8 @@ class Command:
             )
         if not (self.run.strip() if isinstance(self.run, str) else self.run[0]):
             raise ValueError("run names no program")
+        if any("\0" in one for one in self.readable):
+            raise ValueError("readable holds a NUL")
         if self._kind not in kinds("streams"):
             known = ", ".join(kind.replace("_", "-") for kind in kinds("streams"))
             raise ValueError(f"there are no events of the shape {self.events!r}; there are: {known}")
@@ -92,7 +95,7 @@ class Command:
         """What the program has to find in a sandbox."""
         base = variant.base
         words = words_of(self.run) if isinstance(self.run, str) else self.run
-        own = [one for one in self._beside(base) if one.exists()]
+        own = [one for one in self._beside(base) if is_there(one)]
         modules = [one for program in own for one in imported(program)]
         named = [readable(one, base) for one in (*self.files, *self.readable)]
         seen = outermost((*needed(words, base), *own, *modules, *named))
@@ -101,19 +104,21 @@ class Command:
     def ready(self, variant: Variant) -> str | None:
         """What keeps the program from being run at all."""
         for one in self.readable:
-            if not readable(one, variant.base).exists():
-                return f"readable names {one}, which is not there: paths start from the config's folder, or with ~/"
+            path = readable(one, variant.base)
+            if any(real(path).is_relative_to(place) for place in KERNEL):
+                return f"readable names {one}, which would show the machine and its other processes: take it out"
+            if not is_there(path):
+                return f"readable names {one}, which is not there or cannot be read: paths start from the config's folder, or with ~/"
         first = None if isinstance(self.run, str) else self.run[0].replace(HERE, variant.base)
         return missing(self.env, first if first and (first.startswith("/") or "/" not in first) else None)
 
     def doubts(self, variant: Variant) -> Iterator[str]:
         """Say which caps cannot be held as they are meant, and which file would not be found."""
         for word in () if isinstance(self.run, str) else self.run:
-            if word and not word.startswith("/") and Path(variant.base, word).is_file():
+            if word and not word.startswith("/") and is_there(beside := Path(variant.base, word)) and beside.is_file():
                 yield f"run names {word}, which is beside the config and not in the task's folder, where the program starts: write {HERE}/{word}"
-            if word.startswith("/") and word.endswith(SCRIPTS) and Path(word).is_file():
-                beside = os.path.relpath(word, variant.base)
-                yield f"run names {word} by its whole path, so an edited one passes for the same agent: write {HERE}/{beside}"
+            if word.startswith("/") and word.endswith(SCRIPTS) and is_there(word):
+                yield f"run names {word} by its whole path, so an edited one passes for the same agent: write {HERE}/{os.path.relpath(word, variant.base)}"
         yield from doubted(self.unnamed(variant.base))
         reader: Any = part("streams", self._kind)
         for meter in ("turns", "tokens", "usd"):

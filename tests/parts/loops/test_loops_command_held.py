@@ -15,6 +15,7 @@ import pytest
 from own_agent_attacks import HELD, KEY, MARK, NAME
 from own_agents import play_agent, reported
 
+from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Caps, Spec, Variant
 from evalkit.core.record import TrialRecord
 from evalkit.core.sandbox import Needs
@@ -198,6 +199,10 @@ def test_what_is_readable_under_the_home_is_found_in_the_fresh_one(
 def test_a_readable_folder_that_is_not_there_is_told_before_the_run(tmp_path: Path) -> None:
     loop = build("loops", Spec(kind="command", options={"run": "true", "readable": ["~/no-such-folder"]}))
     assert "readable names ~/no-such-folder" in loop.ready(Variant(name="mine", base=str(tmp_path)))
+    (tmp_path / "link").symlink_to("/proc/self")
+    for place in ("/proc", "/dev/null", "/sys/kernel", "link", "/proc/1/root"):
+        loop = build("loops", Spec(kind="command", options={"run": "true", "readable": [place]}))
+        assert "other processes" in loop.ready(Variant(name="mine", base=str(tmp_path))), place
 
 
 def test_programs_are_looked_for_as_whoever_runs_evalkit_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,6 +214,18 @@ def test_programs_are_looked_for_as_whoever_runs_evalkit_does(tmp_path: Path, mo
     for sandbox in (type(HELD)(), HELD) if not probe() else (type(HELD)(),):
         record = play_agent("command", {"run": ["python3", "{prompt}"]}, base=base, sandbox=sandbox)
         assert record.answer == "my own"
+
+
+def test_what_nobody_may_look_at_leads_in_a_circle_or_has_no_possible_name_is_no_crash(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    run = ["/proc/1/root/x", f"{tmp_path}/loop", "x" * 5000, "{here}/loop", "a/../..", ""]
+    loop = build("loops", Spec(kind="command", options={"run": ["true", *run], "files": ["loop"]}))
+    variant = Variant(name="mine", base=str(tmp_path), caps=Caps(seconds=1.0))
+    assert loop.ready(variant) is None
+    assert list(loop.doubts(variant)) == []
+    assert loop.needs(variant).read == (str(tmp_path / "loop"),)
+    with pytest.raises(ConfigurationError, match="NUL"):
+        build("loops", Spec(kind="command", options={"run": "true", "readable": ["\0"]}))
 
 
 def test_programs_of_the_system_need_nothing_more() -> None:
