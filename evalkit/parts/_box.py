@@ -195,17 +195,14 @@ def _watched(
 ) -> Finished:
     """Ask for a command, and give what came of it. Raises `OSError` where it cannot be started."""
     output = bytearray()
-    ended: Ending | None = None
-    try:
+    with suppress(OSError):
+        line.sendall(asked)
+    ended: Ending = collect(pipe, lambda: _can_read(line, 0.0), limits, output, talk)
+    if ended != "itself":
         with suppress(OSError):
-            line.sendall(asked)
-        ended = collect(pipe, lambda: _can_read(line, 0.0), limits, output, talk)
-    finally:
-        if ended != "itself":
-            with suppress(OSError):
-                line.send(b"k")
-            if not _can_read(line, ANSWER_SECONDS):
-                box.kill()
+            line.send(b"k")
+        if not _can_read(line, ANSWER_SECONDS):
+            box.kill()
     kind, number = _said(line)
     if kind == "E":
         raise OSError(number, os.strerror(number))

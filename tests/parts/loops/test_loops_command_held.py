@@ -167,6 +167,28 @@ def test_a_program_is_found_with_what_lies_beside_it(tmp_path: Path) -> None:
 
 
 @held
+@pytest.mark.parametrize("place", [".local/bin", "bin"])
+def test_a_link_in_a_home_is_followed_and_nothing_else_of_the_home_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    home = tmp_path / "user"
+    tool = script(tmp_path / "tool" / "agent", '#!/bin/sh\ncat "$(dirname "$(readlink -f "$0")")/part"; ls -RA "$1"')
+    script(tmp_path / "tool" / "part", "part\n")
+    script(home / ".local" / "share" / "secret", "secret")
+    script(home / place / "other", "other")
+    (home / place / "agent").symlink_to(tool)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", f"{home / place}:{os.environ['PATH']}")
+    base = tmp_path / "suite"
+    base.mkdir()
+    seen = play(base, ["agent", str(home)]).answer
+    assert seen.startswith("part\n")
+    assert seen.endswith("agent")
+    assert "secret" not in seen
+    assert "other" not in seen
+
+
+@held
 def test_a_virtual_environment_is_shown_without_the_project_around_it(tmp_path: Path) -> None:
     base = tmp_path / "suite"
     base.mkdir()
