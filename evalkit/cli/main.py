@@ -18,6 +18,7 @@ from evalkit.core.errors import ConfigurationError, EvalkitError
 from evalkit.report.clean import clean
 
 COMMANDS = {
+    "init": "write a small suite and its config to start from, also for an agent of your own",
     "run": "run suites under loop variants, n trials a task, and show pass^k",
     "show": "show a run, a task, a trial's trace, or the variants of a config",
     "report": "write the HTML report of a run",

@@ -27,6 +27,7 @@ from evalkit.cli.output import say, tell
 from evalkit.cli.progress import KINDS, Counts, progress
 from evalkit.cli.readiness import check_ready
 from evalkit.cli.reading import numbers
+from evalkit.cli.stumbling import stumbled
 from evalkit.core.clock import SystemClock
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Config, Suite, Trial, Variant
@@ -159,7 +160,8 @@ def _plan(values: Values) -> Plan:
 
 def _confined(values: Values, plan: Plan) -> Plan:
     """Settle what holds the processes of the trials, and say what there is to say of it."""
-    settled = settle(values.sandbox, values.sandbox_show, plan.suites, plan.config.variants)
+    folder = _folder(values, plan)[0]
+    settled = settle(values.sandbox, values.sandbox_show, plan.suites, plan.config.variants, folder)
     if settled.told:
         tell(settled.told)
     return replace(plan, sandbox=settled.sandbox, level=settled.level)
@@ -269,6 +271,8 @@ def _finish(values: Values, store: RunStore, ended: Ended, command: str) -> int:
         code = conclude(
             store, report=not values.no_report, as_json=values.json, no_color=values.no_color, judge=values.gate
         )
+    for line in stumbled(store):
+        tell(line)
     if values.junit or values.github:
         found = numbers(store)
         verdict = own_gate(found)

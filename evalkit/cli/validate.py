@@ -27,11 +27,11 @@ def run(values: Values) -> int:
             if _is_suite(path):
                 suites, config = load([path], [])
                 tasks = sum(len(suite.tasks) for suite in suites)
-                say(f"{name}: a suite of {tasks} tasks, {len(config.variants)} variants, fine")
+                say(f"{name}: a suite of {_count(tasks, 'task')}, {_count(len(config.variants), 'variant')}, fine")
                 variants = config.variants
             else:
                 found = load_config(path)
-                say(f"{name}: a config of {len(found.variants)} variants, fine")
+                say(f"{name}: a config of {_count(len(found.variants), 'variant')}, fine")
                 variants = found.variants
             for warning in (*retry_warnings(variants), *doubts(variants)):
                 say(f"{name}: warning: {warning}")
@@ -40,6 +40,11 @@ def run(values: Values) -> int:
     if problems:
         raise ConfigurationError(*problems)
     return Exit.OK
+
+
+def _count(number: int, noun: str) -> str:
+    """Write a number of things."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _is_suite(path: Path) -> bool:

@@ -27,7 +27,7 @@ from evalkit.core.message import (
 )
 from evalkit.core.plan import Caps, Spec, Task, Trial, Variant
 from evalkit.core.record import Counter, Event, Stop, Tally, TrialRecord, Verdict
-from evalkit.core.sandbox import Sandbox
+from evalkit.core.sandbox import Needs, Sandbox
 
 
 class Provider(Protocol):
@@ -138,11 +138,19 @@ class StartsProcesses(Protocol):
 
 @runtime_checkable
 class RunsOutside(Protocol):
-    """What a loop says of itself where it runs a program of the user's own, which no sandbox holds."""
+    """What a loop says of itself where it runs code of the user's own that no sandbox holds."""
 
     @property
     def runs_outside(self) -> bool:
         """True where it does."""
+
+
+@runtime_checkable
+class RunsInside(Protocol):
+    """What a loop says of itself where it runs a program of the user's own, in the trial's sandbox if there is one."""
+
+    def needs(self, variant: Variant) -> Needs:
+        """What that program has to find there; it is told before the run, and refused where it would show a grader."""
 
 
 class SessionTool(Protocol):
@@ -473,6 +481,5 @@ class Parts:
 
 
 def nature_of(loop: Loop, provider: ProviderPart) -> Nature:
-    """Where an agent's replies come from: a loop with a model of its own never counts as live, whatever model its graders ask."""
-    own = getattr(loop, "MODEL", "asked") == "own"
-    return "external" if own and provider.nature == "live" else provider.nature
+    """Where an agent's replies are to come from: those of a loop with a model of its own are not seen, whatever the variant's provider is."""
+    return "external" if getattr(loop, "MODEL", "asked") == "own" else provider.nature

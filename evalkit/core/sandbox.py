@@ -22,5 +22,13 @@ class Sandbox:
     show: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What a program of the user's own needs of a sandbox: what it reads besides the system's programs, and whether it reaches the network."""
+
+    read: tuple[str, ...] = ()
+    network: bool = False
+
+
 PLAIN = Sandbox()
 """No sandbox."""

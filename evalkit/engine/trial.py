@@ -8,7 +8,6 @@ doing and fail; a broken provider, environment, loop or grader is ours and makes
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from evalkit.core.errors import ProviderError, Stopped
 from evalkit.core.message import Message, Nature, Reply, Request, least
 from evalkit.core.plan import Trial
 from evalkit.core.protocols import Environment, Parts
-from evalkit.core.record import Asked, Event, Halted, Outcome, Stop, Tally, TrialRecord, Verdict
+from evalkit.core.record import Asked, Halted, Outcome, Stop, Tally, TrialRecord, Verdict
 from evalkit.engine.asking import Asker, Failed
 from evalkit.engine.contain import contain, explain
 from evalkit.engine.dispatch import Dispatcher
@@ -59,7 +58,7 @@ def play_trial(trial: Trial, parts: Parts, clock: Clock) -> TrialRecord:
             answer=session.answer,
             tally=tally,
             grading=stage.grading,
-            nature=_nature(nature, session.events),
+            nature=_nature(stage, stop),
             started=started,
             seconds=clock.monotonic() - start,
             attempt=trial.attempt,
@@ -223,10 +222,21 @@ def unplayable(trial: Trial, nature: Nature, stop: Stop, clock: Clock) -> TrialR
     )
 
 
-def _nature(declared: Nature, events: Sequence[Event]) -> Nature:
-    """Where a trial's replies came from: what the provider is said to be, unless an answer said less of itself."""
-    said = (event.reply.nature for event in events if isinstance(event, Asked))
-    return least((declared, *(one for one in said if one is not None)))
+def _nature(stage: Stage, stop: Stop) -> Nature:
+    """Where a trial's replies came from: the least of what was really used.
+
+    That is the provider, where the loop or a grader asked it, and what each answer said of itself; and a model that nobody saw, where an agent
+    that brings its own, or may, worked without asking the provider. One that failed before it asked anybody tells nothing.
+    """
+    model, provider = getattr(stage.parts.loop, "MODEL", "asked"), stage.parts.provider.nature
+    seen = [event for event in stage.session.events if isinstance(event, Asked) and event.purpose != "overheard"]
+    asked = any(event.purpose != "judge" for event in seen)
+    failed = stop.is_error or stop.reason == "agent_error"
+    alone = model == "own" or (model == "may_ask" and not asked and not failed)
+    named = not alone or bool(seen) or stage.grading.calls > 0
+    said = [event.reply.nature for event in seen if event.reply.nature is not None]
+    used: list[Nature] = [*said, *([provider] if named else [])]
+    return least((*used, "external") if alone else used)
 
 
 def _text(error: Exception | None) -> str:

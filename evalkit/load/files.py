@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
-import re
 import stat
 import warnings
 from collections.abc import Iterator
@@ -20,15 +19,13 @@ from typing import Any
 
 from evalkit.load.node import Mark, Node
 from evalkit.load.problems import Problems, meant
+from evalkit.parts.loops._needs import BESIDE
 
 MOST_FILES = 10_000
 MOST_BYTES = 1_000_000_000
 """What one option may name: more is a mistake, such as the root of a checkout with all its history."""
 
 PASSED_OVER = "__pycache__"
-
-BESIDE = re.compile(r"\{here\}/([^\s'\";|&<>()]+)")
-"""How a command names a file of the folder that it is written in."""
 
 
 class _Unusable(ValueError):

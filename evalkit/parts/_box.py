@@ -23,7 +23,7 @@ from pathlib import Path
 
 from evalkit.core.errors import EvalkitError
 from evalkit.parts._bounds import MET, Bounds
-from evalkit.parts._process import Ending, Finished, LeftRunning, Limits, collect, limiting
+from evalkit.parts._process import Ending, Finished, LeftRunning, Limits, Talk, collect, limiting
 
 START_SECONDS = 20.0
 END_SECONDS = 5.0
@@ -88,7 +88,14 @@ class Box:
         """True while the first process lives, and with it all the others."""
         return not _has_died(self.warden, 0.0)
 
-    def run(self, words: Sequence[str], folder: Path, variables: Mapping[str, str], limits: Limits) -> Finished:
+    def run(
+        self,
+        words: Sequence[str],
+        folder: Path,
+        variables: Mapping[str, str],
+        limits: Limits,
+        talk: Talk | None = None,
+    ) -> Finished:
         """Run a program to its end; where code in the sandbox brought the sandbox down, it counts as killed."""
         asked = _packed(folder, ("/bin/sh", "-c", limiting(limits), "sh", *words), variables)
         with ExitStack() as ending:
@@ -100,8 +107,10 @@ class Box:
                 given.callback(os.close, output)
                 nothing = os.open(os.devnull, os.O_RDONLY)
                 given.callback(os.close, nothing)
-                self._send(theirs.fileno(), nothing, output, output)
-            return _watched(line, pipe, asked, limits, self)
+                stdin = talk.stdin if talk and talk.stdin >= 0 else nothing
+                stderr = talk.stderr if talk and talk.stderr >= 0 else output
+                self._send(theirs.fileno(), stdin, output, stderr)
+            return _watched(line, pipe, asked, limits, self, talk)
 
     def _send(self, *handles: int) -> None:
         """Hand over the handles of a command."""
@@ -180,12 +189,14 @@ def _packed(folder: Path, words: Sequence[str], variables: Mapping[str, str]) ->
     return b"%d %d\n" % (len(body), len(words)) + body
 
 
-def _watched(line: socket.socket, pipe: int, asked: bytes, limits: Limits, box: Box) -> Finished:
+def _watched(
+    line: socket.socket, pipe: int, asked: bytes, limits: Limits, box: Box, talk: Talk | None = None
+) -> Finished:
     """Ask for a command, and give what came of it. Raises `OSError` where it cannot be started."""
     output = bytearray()
     with suppress(OSError):
         line.sendall(asked)
-    ended: Ending = collect(pipe, lambda: _can_read(line, 0.0), limits, output)
+    ended: Ending = collect(pipe, lambda: _can_read(line, 0.0), limits, output, talk)
     if ended != "itself":
         with suppress(OSError):
             line.send(b"k")

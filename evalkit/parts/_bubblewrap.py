@@ -36,14 +36,19 @@ SETTINGS = (
 )
 """Of /etc: what programs look for, and no secret. Folders whose name ends with a version are taken too (`java-17-openjdk`, `python3.11`)."""
 
+KERNEL = ("/proc", "/sys", "/dev")
+"""What the kernel shows of the machine and its processes: a sandbox has its own, or none."""
+
 VERSIONED = ("java-*", "python3*", "lua*")
 NETWORK = ("resolv.conf",)
 OWN = ("bin", "lib", "lib64", "libexec", "include", "share", "etc", "ssl", "pyvenv.cfg")
 """Of an interpreter's folder: a virtual environment may lie in the midst of a project, whose other files are no one's business."""
 
 
-def arguments(folders: Sequence[Path], temporary: Path, read: Sequence[Path], *, network: bool) -> Iterator[str]:
-    """The words that start a sandbox, up to the program in it.
+def arguments(
+    folders: Sequence[Path], temporary: Path, read: Sequence[Path], *, network: bool, links: Sequence[Path] = ()
+) -> Iterator[str]:
+    """The words that start a sandbox, up to the program in it; `links` stay links, so that a program finds what lies beside what they lead to.
 
     Where two folders lie in one another, the later is seen: so a trial's own folders come last, and /tmp before those in it.
     """
@@ -54,11 +59,7 @@ def arguments(folders: Sequence[Path], temporary: Path, read: Sequence[Path], *,
         yield "--share-net"
     if forbids_namespaces():
         yield "--disable-userns"
-    for path in (Path("/", name) for name in SYSTEM):
-        if path.is_symlink():
-            yield from ("--symlink", str(path.readlink()), str(path))
-        elif path.is_dir():
-            yield from ("--ro-bind", str(path), str(path))
+    yield from _system()
     for path in _settings(network=network):
         yield from ("--ro-bind-try", str(path), str(path))
     yield from ("--proc", "/proc", "--dev", "/dev", "--dir", "/run", "--dir", "/var")
@@ -66,6 +67,8 @@ def arguments(folders: Sequence[Path], temporary: Path, read: Sequence[Path], *,
     yield from ("--bind", str(temporary), "/dev/shm", "--remount-ro", "/dev")  # noqa: S108  # memory as a folder would be bounded by nothing
     for path in (*interpreter(), *read):
         yield from ("--ro-bind-try", str(path), str(path))
+    for path in links:
+        yield from ("--symlink", str(path.resolve()), str(path))
     for path in folders:
         yield from ("--bind", str(path), str(path))
     if (
@@ -73,6 +76,15 @@ def arguments(folders: Sequence[Path], temporary: Path, read: Sequence[Path], *,
     ):  # to the kernel it is still root who writes to the settings in /proc/sys, whatever else was taken from it
         yield from ("--remount-ro", "/proc")
     yield from ("--remount-ro", "/", "--chdir", "/", "--")
+
+
+def _system() -> Iterator[str]:
+    """The words for the system's own folders beside /usr."""
+    for path in (Path("/", name) for name in SYSTEM):
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), str(path))
+        elif path.is_dir():
+            yield from ("--ro-bind", str(path), str(path))
 
 
 @cache

@@ -78,12 +78,17 @@ class LeftRunning(EvalkitError):
     """Processes of a trial could not be ended."""
 
 
+def search_path(*, own_first: bool = True) -> str:
+    """Where programs are looked for: beside the interpreter that runs evalkit, first or last of all; relative folders are left out."""
+    own, path = [str(Path(sys.executable).parent)], os.get_exec_path()
+    path = own + path if own_first else path + own
+    return ":".join(dict.fromkeys(folder for folder in path if folder.startswith("/")))
+
+
 def surroundings(home: Path, temporary: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """All variables that a process gets; the interpreter that runs evalkit comes first on `PATH`, relative folders are dropped from it."""
-    path = [str(Path(sys.executable).parent), *os.get_exec_path()]
-    clean = dict.fromkeys(folder for folder in path if folder.startswith("/"))
+    """All variables that a process gets."""
     return {
-        "PATH": ":".join(clean),
+        "PATH": search_path(),
         "HOME": _own(home),
         "TMPDIR": _own(temporary),
         "LANG": "C.UTF-8",

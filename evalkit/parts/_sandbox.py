@@ -25,7 +25,7 @@ from evalkit.core.sandbox import Sandbox
 from evalkit.parts._bounds import MET, Bounds, Watch
 from evalkit.parts._box import START_SECONDS, Box, SandboxBroke
 from evalkit.parts._bubblewrap import PROGRAM, arguments
-from evalkit.parts._process import Finished, LeftRunning, Limits, end_all, run
+from evalkit.parts._process import Finished, LeftRunning, Limits, Talk, end_all, run
 
 
 class Cell(Protocol):
@@ -37,7 +37,15 @@ class Cell(Protocol):
     def __exit__(self, *gone: object) -> None:
         """Close it."""
 
-    def run(self, words: Sequence[str], *, folder: Path, variables: Mapping[str, str], limits: Limits) -> Finished:
+    def run(
+        self,
+        words: Sequence[str],
+        *,
+        folder: Path,
+        variables: Mapping[str, str],
+        limits: Limits,
+        talk: Talk | None = None,
+    ) -> Finished:
         """Run a program to its end, as `_process.run` does; what it leaves in the background runs on until `close`, if it may."""
 
     def close(self) -> None:
@@ -50,14 +58,15 @@ def open_cell(
     folders: Sequence[Path],
     temporary: Path,
     read: Sequence[Path] = (),
+    links: Sequence[Path] = (),
     network: bool = False,
     linger: bool = False,
     bounds: Bounds | None = None,
 ) -> Cell:
     """Make a cell; nothing is started before the first `run`.
 
-    `folders` may be written to, `temporary` stands for /tmp, `read` is shown besides what the sandbox shows anyway; `network` lets a sandbox
-    reach the machine's own. Plain processes see all of the machine, and what they leave in the background ends with them unless it
+    `folders` may be written to, `temporary` stands for /tmp, `read` is shown besides what the sandbox shows anyway, `links` as links;
+    `network` lets a sandbox reach the machine's own. Plain processes see all of the machine, and what they leave in the background ends with them unless it
     may `linger`; in a sandbox it may always. `bounds` are for all of them together.
     """
     bounds = bounds or Bounds()
@@ -65,7 +74,7 @@ def open_cell(
         held = (*folders, temporary)
         return Plain(folders=held, linger=linger, watch=Watch(folders=held, bounds=bounds))
     shown = (*read, *map(Path, sandbox.show))
-    words = tuple(arguments(folders, temporary, shown, network=network))
+    words = tuple(arguments(folders, temporary, shown, network=network, links=links))
     return Boxed(words=words, bounds=bounds, folders=(*map(str, folders), "/tmp"))  # noqa: S108  # the sandbox's own
 
 
@@ -85,10 +94,25 @@ class Plain:
         """Close it."""
         self.close()
 
-    def run(self, words: Sequence[str], *, folder: Path, variables: Mapping[str, str], limits: Limits) -> Finished:
+    def run(
+        self,
+        words: Sequence[str],
+        *,
+        folder: Path,
+        variables: Mapping[str, str],
+        limits: Limits,
+        talk: Talk | None = None,
+    ) -> Finished:
         """Run a program (`Cell.run`)."""
-        watch = self.watch.look
-        done = run(words, folder=folder, variables=variables, limits=limits, linger=self.linger, watch=watch)
+        done = run(
+            words,
+            folder=folder,
+            variables=variables,
+            limits=limits,
+            linger=self.linger,
+            talk=talk,
+            watch=self.watch.look,
+        )
         if done.ended in MET.values():
             self.close()
             self.watch.settle()
@@ -117,7 +141,15 @@ class Boxed:
         """Close it."""
         self.close()
 
-    def run(self, words: Sequence[str], *, folder: Path, variables: Mapping[str, str], limits: Limits) -> Finished:
+    def run(
+        self,
+        words: Sequence[str],
+        *,
+        folder: Path,
+        variables: Mapping[str, str],
+        limits: Limits,
+        talk: Talk | None = None,
+    ) -> Finished:
         """Run a program (`Cell.run`); where code in the sandbox brought the sandbox down, the command counts as killed."""
         with self.lock:
             if self.running is not None and not self.running.is_alive():
@@ -125,7 +157,7 @@ class Boxed:
                 self.running = None
             self.running = self.running or Box.start(self.words, self.bounds, self.folders)
             box = self.running
-        return box.run(words, folder, {**variables, "TMPDIR": "/tmp"}, limits)  # noqa: S108  # the sandbox's own
+        return box.run(words, folder, {**variables, "TMPDIR": "/tmp"}, limits, talk)  # noqa: S108  # the sandbox's own
 
     def close(self) -> None:
         """End the sandbox with all that is in it."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 from evalkit.core.plan import Caps
-from evalkit.core.record import Outcome, Tally, TrialRecord
+from evalkit.core.record import Asked, Outcome, Tally, TrialRecord
 from evalkit.report.clean import clean_name, excerpt
 from evalkit.report.numbers import amount, count, dollars, duration, times
 from evalkit.report.steps import Step, step, steps
@@ -56,7 +56,7 @@ class Story(TypedDict):
 
 def story(record: TrialRecord, piece: int | None = PIECE, caps: Caps | None = None) -> Story:
     """Tell a trial as a JSON value; `piece` bounds the characters of each text, None shows all of it; `caps` were its limits."""
-    told = list(steps(record.events, piece))
+    told = _answered(list(steps(record.events, piece)), record, piece)
     if piece is not None:
         told = _bounded(told)
     if record.error:
@@ -131,6 +131,17 @@ def _facts(record: TrialRecord) -> list[str]:
     if record.models:
         facts.append(", ".join(clean_name(name) for name in record.models if name) or "model not named")
     return facts
+
+
+def _answered(told: list[Step], record: TrialRecord, piece: int | None) -> list[Step]:
+    """Tell the answer before the stop, where no turn of the conversation has it as its text: a program's, say, that told of no turn."""
+    said = {event.reply.text.strip() for event in record.events if isinstance(event, Asked)}
+    place = next((number for number, one in enumerate(told) if one["kind"] == "stop"), None)
+    if place is None or record.answer.strip() in ("", *said):
+        return told
+    text = excerpt(record.answer.strip(), piece)
+    answer = step(kind="note", turn=told[place]["turn"], label="the agent's answer", text=text)
+    return [*told[:place], answer, *told[place:]]
 
 
 def _bounded(told: list[Step]) -> list[Step]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,16 +160,73 @@ def test_a_run_that_starts_no_process_needs_none() -> None:
     assert settle("auto", (), quiet, SCRIPTED).level == UNUSED
 
 
-OWN = [Variant(name="v", loop=Spec(kind="command", options={"run": ["true"]}))]
+def own(kind: str = "command", base: str = ".", **options: Any) -> list[Variant]:
+    """A variant whose agent is the user's own."""
+    usual: dict[str, dict[str, Any]] = {"command": {"run": ["true"]}, "python": {"agent": "agent.py:run"}}
+    return [Variant(name="v", loop=Spec(kind=kind, options=options or usual[kind]), base=base)]
 
 
-def test_an_agent_of_ones_own_runs_in_no_sandbox_and_that_is_said() -> None:
+def test_a_function_of_ones_own_runs_in_no_sandbox_and_that_is_said() -> None:
     for asked in ("require", "bubblewrap"):
-        with pytest.raises(ConfigurationError, match=f"--sandbox {asked}: loop command runs your own agent"):
-            settle(asked, (), a_suite(), OWN)
-    settled = settle("auto", (), a_suite(), OWN)
-    assert settled.level == "none, your own agent outside"
+        with pytest.raises(ConfigurationError, match=f"--sandbox {asked}: loop python runs a function of your own"):
+            settle(asked, (), a_suite(), own("python"))
+    settled = settle("auto", (), a_suite(), own("python"))
+    assert settled.level == "none"
+    assert settled.told == "no sandbox for loop python: your own agent runs with all that you may do"
+    mixed = settle("auto", (), a_suite(), [*own("python"), replace(own()[0], name="w")])
+    assert (mixed.level, mixed.sandbox == PLAIN) == (
+        ("bubblewrap, your own agent outside", False) if not probe() else ("none", True)
+    )
+
+
+@held
+def test_a_program_of_ones_own_is_held_and_what_it_sees_is_told(tmp_path: Path) -> None:
+    program = tmp_path / "tool" / "agent.sh"
+    program.parent.mkdir()
+    program.write_text("true")
+    suite = tmp_path / "suite"
+    suite.mkdir()
+    for asked in ("auto", "require", "bubblewrap"):
+        settled = settle(asked, (), a_suite(), own(base=str(suite), run=["sh", str(program)], network=asked != "auto"))
+        assert (settled.sandbox.kind, settled.level) == ("bubblewrap", "bubblewrap")
+        assert f"reads {program.parent} and the system's programs" in settled.told
+        assert ("reaches no network" in settled.told) == (asked == "auto")
+    settled = settle("none", (), a_suite(), own())
     assert settled.told == "no sandbox for loop command: your own agent runs with all that you may do"
+    assert (settled.sandbox, settled.level) == (PLAIN, "none")
+
+
+@held
+@pytest.mark.parametrize("readable", [".", "graders", "graders/check.py", "mine.yaml", "..", "out/earlier", "link"])
+def test_an_agent_that_would_see_what_decides_is_refused(tmp_path: Path, readable: str) -> None:
+    base = tmp_path / "suite"
+    for file in ("graders/check.py", "mine.yaml", "out/earlier/run.json", "agent/main.py"):
+        (base / file).parent.mkdir(parents=True, exist_ok=True)
+        (base / file).touch()
+    (base / "link").symlink_to(base / "graders")
+    task = replace(a_suite()[0].tasks[0], base=str(base), files={"graders/check.py": "0"})
+    suites = [Suite(name="s", tasks=(task,), source=str(base / "mine.yaml"))]
+    folder = base / "out" / "earlier"
+    settle("auto", (), suites, own(base=str(base), run="true", readable=["agent"]), folder)
+    options: dict[str, Any]
+    for options in ({"readable": [readable]}, {"files": [readable]}):
+        with pytest.raises(ConfigurationError, match="variant v, loop command: the agent would see"):
+            settle("auto", (), suites, own("command", str(base), run="true", **options), folder)
+    settle("none", (), suites, own(base=str(base), run="true", readable=[readable]), folder)
+
+
+def test_without_a_sandbox_an_agent_of_ones_own_runs_plain_and_is_told(tmp_path: Path) -> None:
+    """Also what its graders run, because a sandbox for what it wrote would keep nothing from it."""
+    suite = lay(tmp_path)
+    (tmp_path / "config.yaml").write_text(
+        "version: 1\nvariants:\n  mine: {caps: {seconds: 30s}, loop: {kind: command, run: /bin/echo x > seen}}\n"
+    )
+    code, told = without(tmp_path, "run", suite, "-o", "out", "--no-report")
+    assert code == 0, told
+    assert "no sandbox for loop command (bubblewrap is not installed" in told
+    assert settings(tmp_path / "out")[RECORD] == ["none"]
+    code, told = without(tmp_path, "run", suite, "-o", "more", "--sandbox", "require")
+    assert (code, "there is no sandbox for" in told, (tmp_path / "more").exists()) == (2, True, False)
 
 
 @held
@@ -185,6 +243,8 @@ def test_folders_to_show_have_to_be_there(tmp_path: Path) -> None:
     for wrong in ("tools", str(tmp_path / "none")):
         with pytest.raises(ConfigurationError, match="no path from the root"):
             settle("auto", (wrong,), shown, SCRIPTED)
+    with pytest.raises(ConfigurationError, match="would show other processes"):
+        settle("auto", ("/proc",), shown, SCRIPTED)
 
 
 def test_a_run_that_goes_on_at_another_level_says_so_and_keeps_both() -> None:

@@ -51,3 +51,36 @@ def test_a_gate_on_replayed_trials_is_refused(
     assert "no new evidence" in capsys.readouterr().err
     assert main(["gate", "out", "--min", "pass@1>=0.1"]) == 4
     assert "no new evidence" in capsys.readouterr().err
+
+
+MIXED = """\
+version: 1
+vary: [/loop]
+common: {provider: {kind: simulated}, caps: {seconds: 30s}}
+variants:
+  alone: {loop: {kind: python, agent: "agent.py:alone"}}
+  asks: {loop: {kind: python, agent: "agent.py:asks"}}
+  both: {loop: {kind: python, agent: "agent.py:both"}}
+  plain: {loop: {kind: react}}
+"""
+AGENTS = """\
+def alone(task, session):
+    return "one two"
+def asks(task, session):
+    return session.ask().text
+def both(task, session):
+    return alone(task, session) if task.id == "one" else asks(task, session)
+"""
+
+
+def test_a_provider_that_an_agent_left_alone_is_not_claimed_however_often_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, config=MIXED)
+    (tmp_path / "agent.py").write_text(AGENTS)
+    monkeypatch.chdir(tmp_path)
+    for trials in ("1", "1", "2"):
+        words = ("run", "suite.yaml", "-o", "out", "--progress", "none", "--no-report", "-n", trials, "-j", "2")
+        assert main(words) == 0
+        natures = json.loads((tmp_path / "out" / "run.json").read_text())["natures"]
+        assert natures == {"alone": "external", "asks": "simulated", "both": "simulated", "plain": "simulated"}

@@ -32,8 +32,20 @@ from evalkit.report.trace import trace_text
 
 def told(*events: Event, **changes: Any) -> list[Step]:
     """The steps of a record with just these events."""
-    record = replace(a_record(a_key(), 1.0), events=events, **changes)
+    record = replace(a_record(a_key(), 1.0), events=events, **{"answer": "", **changes})
     return story(record)["steps"]
+
+
+def test_an_answer_that_no_turn_has_as_its_text_is_told_before_the_stop() -> None:
+    halted = Halted(turn=0, stop=Stop(reason="finished"), at=0.0)
+    steps = told(halted, answer="web.ini\n")
+    assert [(step["kind"], step["label"], step["text"]) for step in steps[:1]] == [
+        ("note", "the agent's answer", "web.ini")
+    ]
+    assert steps[1]["kind"] == "stop"
+    assert [step["kind"] for step in told(asked(Text(text="web.ini")), halted, answer="web.ini")] == ["model", "stop"]
+    assert [step["kind"] for step in told(halted, answer=" ")] == ["stop"]
+    assert told(halted, answer="\x1b[31mred")[0]["text"].isprintable()
 
 
 def asked(*content: Text | ToolCall, **changes: Any) -> Asked:

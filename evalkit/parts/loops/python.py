@@ -21,6 +21,7 @@ from evalkit.core.message import ToolCall, Usage
 from evalkit.core.plan import Variant
 from evalkit.core.protocols import Session
 from evalkit.core.record import Reported
+from evalkit.parts.loops._imports import doubted, unnamed
 from evalkit.parts.loops._program import asked, missing, program
 from evalkit.parts.loops._wire import LONGEST, message_in, message_out, reply_out, send
 
@@ -59,7 +60,10 @@ class Python:
         return missing(self.env, None)
 
     def doubts(self, variant: Variant) -> Iterator[str]:
-        """Say which caps cannot be held where the agent has no model of ours to ask."""
+        """Say which caps cannot be held where the agent has no model of ours to ask, and which of its files count in no identity."""
+        place = self.agent.rpartition(":")[0]
+        if place.endswith(".py"):
+            yield from doubted(unnamed([Path(variant.base, place)], self.files, variant.base))
         if variant.provider == Variant(name="").provider:
             for meter in ("turns", "tokens", "usd"):
                 if getattr(variant.caps, meter) is not None:

@@ -80,6 +80,13 @@ def test_a_helper_is_counted_aside(tmp_path: Path) -> None:
     assert (record.tally.turns, record.tally.calls, record.tally.tool_errors, len(helper)) == (2, 3, 1, 2)
 
 
+def test_a_named_provider_that_only_a_judge_may_ask_is_not_the_agents(tmp_path: Path) -> None:
+    said = Spec(kind="scripted", options={"script": [{"text": '{"reason": "it does", "verdict": "pass"}'}]})
+    assert shell(tmp_path, "echo 42 > answer.txt", provider=said).nature == "external"
+    judged = Spec(kind="judge", options={"rubric": "anything will do"})
+    assert shell(tmp_path, "echo 42", provider=said, grader=judged).nature == "simulated"
+
+
 def test_a_detector_sees_what_is_overheard(tmp_path: Path) -> None:
     watch = Spec(kind="repeat_calls", options={"then": "stop"})
     assert claude(tmp_path, "endless", detectors=(watch,)).stop.reason == "detector:repeat_calls"

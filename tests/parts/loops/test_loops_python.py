@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from own_agents import play_agent, reported
 
-from evalkit.core.plan import Caps, Spec
+from evalkit.core.plan import Caps, Spec, Verify
 from evalkit.core.record import Acted, Asked, TrialRecord
 
 LOOP = """
@@ -61,6 +61,33 @@ async def agent(task, session):
     record = play(tmp_path, code)
     assert (record.outcome, record.answer, record.nature) == ("passed", "done: Write 42 into answer.txt", "external")
     assert (record.tally.known("turns"), record.tally.known("tokens"), record.tally.usd) == (None, None, None)
+
+
+ASKS = "def agent(task, session):\n    return session.ask().text"
+ASIDE = "def agent(task, session):\n    return session.consult('hm').text"
+ALONE = "def agent(task, session):\n    return 'by myself'"
+FAILS = "def agent(task, session):\n    raise KeyError('lost')"
+HANGS = "import time\ndef agent(task, session):\n    time.sleep(60)"
+JUDGED = Spec(kind="judge", options={"rubric": "anything will do"})
+
+
+@pytest.mark.parametrize(
+    ("code", "other", "nature"),
+    [
+        (ASKS, {}, "simulated"),
+        (ASIDE, {}, "simulated"),
+        (ALONE, {}, "external"),
+        (HANGS, {"caps": Caps(seconds=0.3)}, "external"),
+        (FAILS, {}, "simulated"),
+        (ALONE, {"grader": JUDGED}, "simulated"),
+        (ALONE, {"task": {"checks": (JUDGED,)}, "verify": Verify()}, "simulated"),
+    ],
+)
+def test_a_trial_is_what_was_really_asked(tmp_path: Path, code: str, other: dict[str, Any], nature: str) -> None:
+    """An agent that leaves the named provider alone is its own model's word; one that failed before it asked tells nothing."""
+    said = [{"text": '{"reason": "it does", "verdict": "pass"}'}]
+    record = play(tmp_path, code, provider=Spec(kind="scripted", options={"script": said}), **other)
+    assert record.nature == nature, record
 
 
 def test_it_is_told_nothing_of_what_decides(tmp_path: Path) -> None:
