@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evalkit.cli.conclude import compared
+from evalkit.cli.conclude import compared, summary_of
 from evalkit.cli.output import say, tell
 from evalkit.cli.reading import Run
 from evalkit.cli.targets import target
@@ -20,7 +20,7 @@ from evalkit.core.errors import ConfigurationError
 from evalkit.report.clean import clean_line
 from evalkit.report.github import commands, fence, markdown, outputs, publish
 from evalkit.report.junit import junit
-from evalkit.report.summary import summarise, task_rows
+from evalkit.report.summary import task_rows
 
 SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"
 
@@ -45,7 +45,7 @@ def tell_ci(
     Annotations are printed; with `as_json` on stderr, which GitHub reads as well, so that stdout stays one object. Raises
     `ConfigurationError` where a file cannot be written.
     """
-    summary = summarise(found.table, found.about)
+    summary = summary_of(found)
     if junit_path is not None:
         text = junit(summary, task_rows(found.table), gate, found.about)
         path = target("--junit", junit_path, _is_junit)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.report.clean import clean_line, clean_name
-from evalkit.report.headline import GATE_TONES, SENTENCE, deepest, hat, metric_name, possible, size, verdict
+from evalkit.report.headline import GATE_TONES, SENTENCE, deepest, detectors, hat, metric_name, possible, size, verdict
 from evalkit.report.limits import limits
 from evalkit.report.natures import nature_caveats
 from evalkit.report.numbers import (
@@ -41,6 +41,12 @@ ANNOTATIONS = 10
 LEVELS = {"fail": "error", "invalid": "error", "inconclusive": "warning"}
 """The level of the annotation of each verdict; what passed has none."""
 
+ALARMS = (
+    "“passed” bounds the false alarms of a detector that warns from above: a trial may owe its pass to the warning. "
+    "One that stops was wrong where the graders were content."
+)
+"""How the table of detectors is to be read."""
+
 _INERT = str.maketrans({"`": "\N{MODIFIER LETTER GRAVE ACCENT}", "|": "\N{BROKEN BAR}"})
 
 
@@ -55,6 +61,8 @@ def markdown(
     title = f"## evalkit: {found.symbol} gate {found.word}" if found.word else "## evalkit"
     parts = [title, _block([found.sentence]), f"{code(summary['suite'])} · {size(summary)}{_caveats(summary)}"]
     parts += ["### Variants", _variants(summary)] if summary["variants"] else []
+    alarms = detectors(summary)
+    parts += ["### Detectors", _detectors(alarms), ALARMS] if alarms else []
     if gate is not None:
         parts += ["### Gate", *_gate(gate)]
     if comparisons:
@@ -181,6 +189,17 @@ def _variant(name: str, variant: Mapping[str, Any], ks: Sequence[int]) -> list[s
         _bare(dollars(usd["per_trial"])),
         _bare(dollars(usd["per_reliable_success"])),
     ]
+
+
+def _detectors(alarms: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
+    """The table of detectors, in trials; its denominator is the trials whose traces were read."""
+    header = ["variant", "detector", "flagged", "passed", "failed", "in error", "stopped by it", "graders content"]
+    counted = ("passed", "failed", "errors", "stopped", "spoiled", "quiet_failed")
+    rows = [
+        [code(name), code(kind), f"{one['flagged']:,} of {one['trials']:,}", *(f"{one[count]:,}" for count in counted)]
+        for name, kind, one in alarms
+    ]
+    return _table([*header, "failed unflagged"], rows)
 
 
 def _bare(amount: str) -> str:

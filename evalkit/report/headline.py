@@ -55,6 +55,15 @@ def deepest(summary: Mapping[str, Any]) -> int:
     return max((int(k) for variant in summary["variants"].values() for k in variant["pass_hat"]), default=0)
 
 
+def detectors(summary: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, Any]]]:
+    """What each variant's detectors did."""
+    return [
+        (name, kind, found)
+        for name, variant in summary["variants"].items()
+        for kind, found in variant.get("detectors", {}).items()
+    ]
+
+
 def depths(most: int) -> list[int]:
     """Which k > 1 to show: powers of two up to `most`, and `most` itself; the `DEPTHS` largest of them."""
     powers = [2**power for power in range(1, max(1, most).bit_length()) if 2**power < most]

@@ -19,12 +19,12 @@ from evalkit.measure.table import Table
 from evalkit.report import numbers
 from evalkit.report.about import About
 from evalkit.report.clean import clean, clean_line, clean_name
-from evalkit.report.headline import SENTENCE, metric_name, possible
+from evalkit.report.headline import SENTENCE, detectors, metric_name, possible
 from evalkit.report.hindsight import TRACES, Hindsight, unread
 from evalkit.report.natures import BADGES
 from evalkit.report.parcel import blocks, dense, packed
 from evalkit.report.quality import counts
-from evalkit.report.sections import detectors, sections, shifted
+from evalkit.report.sections import sections, shifted
 from evalkit.report.story import Story, story
 from evalkit.report.trials import ROWS, by_interest, index, listed
 

@@ -154,15 +154,6 @@ def shifted(shifts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"sentences": sentences, "moved": rows[:MOVED], "moved_left": max(0, len(rows) - MOVED)}
 
 
-def detectors(summary: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, Any]]]:
-    """What each variant's detectors did."""
-    return [
-        (name, kind, found)
-        for name, variant in summary["variants"].items()
-        for kind, found in variant.get("detectors", {}).items()
-    ]
-
-
 def stop_sketch(summary: Mapping[str, Any], *, named: bool = False) -> Sketch:
     """The figure of stops; `named` puts what its letters mean below it."""
     groups = _stop_groups(summary)

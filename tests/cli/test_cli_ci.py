@@ -7,10 +7,10 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from traced_run import a_run
+from traced_run import CONFIG, a_run
 
 from evalkit.cli.ci import OUTPUT, SUMMARY, quiet, ready, tell_ci
-from evalkit.cli.reading import Run, open_run
+from evalkit.cli.reading import Run, numbers, open_run
 from evalkit.core.errors import ConfigurationError
 from evalkit.measure.gate import judge
 from evalkit.report.summary import gate_json
@@ -51,6 +51,14 @@ def test_results_are_written_where_a_ci_looks_for_them(
     out, err = capsys.readouterr()
     assert out.startswith("::error title=evalkit gate%3A fail::pass^4 of bound")
     assert err == ""
+
+
+def test_the_summary_tells_what_detectors_did(tmp_path: Path, step: dict[str, Path]) -> None:
+    watched = CONFIG.replace("common: {", "common: {detectors: [{kind: repeat_calls}], ")
+    with open_run(str(a_run(tmp_path, watched))).store as store:
+        tell_ci(numbers(store), None, junit_path=None, github=True)
+    text = step[SUMMARY].read_text(encoding="utf-8")
+    assert "| `free` | `repeat_calls` | 0 of 8 | 0 | 0 | 0 | 0 | 0 | 0 |" in text, "one that never fired, too"
 
 
 def test_with_json_annotations_leave_stdout_alone(

@@ -43,9 +43,9 @@ variants:
 """
 
 
-def a_run(here: Path) -> Path:
+def a_run(here: Path, config: str = CONFIG) -> Path:
     """Play it and give its folder: one task takes two turns, the other four, and one variant is capped at three."""
-    write(here, SUITE, CONFIG)
+    write(here, SUITE, config)
     done = run("run", "suite.yaml", "-o", "out", "--no-report", "--progress", "none", folder=here)
     assert done.returncode == 0, done.stderr
     return here / "out"

@@ -72,6 +72,19 @@ def test_a_summary_says_what_the_run_says() -> None:
     assert text.index("✗ fail") < text.index("✓ pass"), "what did not pass stands first"
 
 
+def test_detectors_are_told_with_their_false_alarms_bounded_and_only_where_there_are_some() -> None:
+    alarm = {"trials": 9, "flagged": 7, "passed": 1, "failed": 4, "errors": 2, "stopped": 3, "spoiled": 5}
+    watched = a_variant_summary(detectors={"repeat_calls": alarm | {"quiet_failed": 6}})
+    text = markdown(a_summary({"react": watched}), None, [])
+    assert "| `react` | `repeat_calls` | 7 of 9 | 1 | 4 | 2 | 3 | 5 | 6 |" in text
+    assert "### Detectors" not in markdown(a_summary(), None, [])
+    many = {text * 9 + str(n): alarm | {"quiet_failed": 6} for n in range(3 * ROWS) for text in TEXTS}
+    crowded = markdown(a_summary({ALL: a_variant_summary(detectors=many)}), None, [])
+    assert len(crowded.encode()) < MOST
+    assert f"… and {len(many) - ROWS:,} more" in crowded
+    assert "pwned" not in bare(crowded)
+
+
 def test_without_gate_and_comparisons_nothing_is_said_of_them() -> None:
     text = markdown(a_summary(natures=["live"]), None, [])
     assert text.startswith("## evalkit\n")
