@@ -45,6 +45,7 @@ LATE = (
     "anthropic",
     "pandas",
     "matplotlib",
+    "opentelemetry",
     "scipy",
     "jinja2",
     "rich",

@@ -1,4 +1,4 @@
-"""`evalkit export`: a run's trials as CSV, JSON Lines or Parquet, and its figures as files."""
+"""`evalkit export`: a run's trials as CSV, JSON Lines, Parquet or OpenTelemetry's spans, and its figures as files."""
 
 from __future__ import annotations
 
@@ -11,15 +11,25 @@ from evalkit.cli.output import say
 from evalkit.cli.reading import Run, open_run
 from evalkit.cli.targets import target
 from evalkit.core.errors import ConfigurationError
+from evalkit.core.plan import Spec
 from evalkit.core.record import TrialRecord
 from evalkit.report.exports import COLUMNS, FORMATS, export
 from evalkit.report.replies import FILE, write_replies
+from evalkit.report.spans import FIRST, Sender, Span
 from evalkit.report.summary import summarise
+
+OTEL = "otel"
 
 COMMAND = Command("export", "Write a run's trials, one a row, and its figures as files for other programs.")
 COMMAND.argument("run", help="a run folder, a name under reports/, or `latest`")
-COMMAND.option("--format", help="what to write trials as; else by the ending of --out, else csv", choices=FORMATS)
+COMMAND.option(
+    "--format",
+    help="what to write trials as; else by the ending of --out, else csv; `otel`: spans of OpenTelemetry",
+    choices=(*FORMATS, OTEL),
+)
 COMMAND.option("-o", "--out", help="the file; else trials.FORMAT in the run's folder", metavar="FILE")
+COMMAND.option("--to", help="send spans to this collector instead, such as http://localhost:4318 (otel)", metavar="URL")
+COMMAND.switch("--content", help="with what models and tools wrote (otel)")
 COMMAND.option(
     "--figures", help="write the run's figures into its folder figures/ instead", choices=("svg", "png", "pdf")
 )
@@ -31,15 +41,19 @@ STARTS: dict[str, Callable[[bytes], bool]] = {
     "csv": lambda head: head.startswith(",".join(f'"{name}"' for name in list(COLUMNS)[:3]).encode()),
     "jsonl": lambda head: head.startswith(f'{{"{next(iter(COLUMNS))}":'.encode()),
     "parquet": lambda head: head.startswith(b"PAR1"),
+    OTEL: lambda head: head.startswith(FIRST),
 }
 """How a file begins that holds trials in each format."""
 
 
 def run(values: Values) -> int:
     """Export; where figures or replies alone are asked for, no trials are written."""
-    trials = not (values.figures or values.replies) or values.format is not None or values.out is not None
+    asked = any(one is not None for one in (values.format, values.out, values.to))
+    trials = asked or not (values.figures or values.replies)
     if values.events and not trials:
         raise ConfigurationError.of("--events", "does nothing without trials", "add --format, or leave --events away")
+    spans = values.format == OTEL or (values.to is not None and values.format is None)
+    _check_spans(values, spans=spans)
     found = open_run(values.run)
     with found.store:
         if values.figures is not None:
@@ -48,8 +62,43 @@ def run(values: Values) -> int:
         if values.replies:
             say(str(replies(found)))
         if trials:
-            say(str(write_trials(found, values)))
+            say(str(export_spans(found, values) if spans else write_trials(found, values)))
     return Exit.OK
+
+
+def _check_spans(values: Values, *, spans: bool) -> None:
+    """Refuse flags that go with spans alone, or not with them."""
+    if spans and values.events:
+        raise ConfigurationError.of("--events", "does nothing here: spans tell every event", "leave --events away")
+    if values.to is not None and values.out is not None:
+        raise ConfigurationError.of("--to", "sends spans, and --out writes a file", "give one of them")
+    for flag, given in (("--to", values.to is not None), ("--content", values.content)):
+        if given and not spans:
+            raise ConfigurationError.of(flag, "goes with spans alone", f"add --format {OTEL}, or leave {flag} away")
+
+
+def export_spans(found: Run, values: Values) -> str:
+    """Write or send the spans of all trials, and say where they went."""
+    from evalkit.report.otel import send_spans, write_spans  # noqa: PLC0415  # an extra, loaded only where asked for
+
+    providers = {variant.name: variant.provider for variant in found.about.variants}
+    run, empty = found.about.run, Spec(kind="unknown")
+
+    def trials() -> Iterator[list[Span]]:
+        """The spans of each trial."""
+        for record in _whole(found):
+            provider = providers.get(record.key.variant, empty)
+            yield list(Sender(run=run, provider=provider, content=values.content).spans(record))
+
+    if values.to is not None:
+        return f"{send_spans(trials(), values.to, run):,} spans of {len(found.store.columns()):,} trials: {values.to}"
+    path = target("--out", values.out or found.store.folder / "trials.otel.jsonl", STARTS[OTEL])
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_spans(trials(), path, run)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return str(path)
 
 
 def write_trials(found: Run, values: Values) -> Path:

@@ -103,7 +103,7 @@ def export(records: Iterable[TrialRecord], path: Path, form: Format, *, events: 
     `OSError` where the file cannot be written.
     """
     writer = {"csv": _write_csv, "jsonl": _write_jsonl, "parquet": _write_parquet}[form]
-    with _whole(path) as draft:
+    with drafted(path) as draft:
         return writer(records, draft, events)
 
 
@@ -236,7 +236,7 @@ def _pyarrow() -> tuple[Any, Any]:
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[Path]:
+def drafted(path: Path) -> Iterator[Path]:
     """Give a draft that takes the file's place when it is done, and is gone when it failed."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -76,3 +76,30 @@ def test_the_command_gives_its_exit_codes(folder: Path) -> None:
     assert evalkit("export", "out", "-o", "x.csv", folder=folder.parent).returncode == 0
     assert evalkit("export", "out", "--format", "xls", folder=folder.parent).returncode == 2
     assert evalkit("export", "nowhere", folder=folder.parent).returncode == 4
+
+
+def test_spans_go_into_a_file_or_to_a_collector_and_only_with_flags_that_mean_something(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
+    assert exported(str(folder), "--format", "otel") == 0
+    path = folder / "trials.otel.jsonl"
+    assert capsys.readouterr().out.strip() == str(path)
+    lines = path.read_text().splitlines()
+    assert len(lines) == 16
+    assert "invoke_agent free" in lines[0]
+    assert "Look once" not in path.read_text()
+    assert "seen" not in path.read_text()
+    exported(str(folder), "--format", "otel", "--content", "-o", str(tmp_path / "x"))
+    assert "seen" in (tmp_path / "x").read_text()
+    exported(str(folder), "--format", "otel", "-o", str(tmp_path / "x"))
+    for words, what in (
+        (["--to", "http://127.0.0.1:9", "--format", "csv"], "goes with spans alone"),
+        (["--content"], "goes with spans alone"),
+        (["--format", "otel", "--events"], "does nothing here"),
+        (["--to", "http://127.0.0.1:9", "-o", "x"], "give one of them"),
+        (["--to", "nowhere"], "no address of a collector"),
+        (["--format", "csv", "-o", str(tmp_path / "x")], "holds something else"),
+    ):
+        with pytest.raises(ConfigurationError, match=what):
+            exported(str(folder), *words)
