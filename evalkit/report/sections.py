@@ -24,8 +24,14 @@ from evalkit.report.quality import Counts, depth, warnings
 from evalkit.report.spending import spending
 from evalkit.report.trials import links
 
-ELEMENTS = 2_400
-"""Elements of the table of tasks: a browser must lay out all of them before anything is shown."""
+LEAST_TASKS = 10
+"""Tasks that the table of tasks has room for, however full the page is."""
+
+VARIANTS = 10
+"""Variants that a page tells of: more columns than that no screen holds, and a browser must lay out all of them before anything is shown."""
+
+SETTINGS = 40
+"""Settings in which variants differ that are listed."""
 
 RULES = 100
 """Rules of a gate that are shown, those that did not pass first."""
@@ -54,19 +60,29 @@ def sections(
     listing: Sequence[TrialRecord],
     found: Mapping[str, Counts],
     hindsight: Mapping[str, Any],
+    told: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Give all values that the templates use; `found` counts all trials, `listing` holds those that get a row.
 
-    `hindsight` is what the trials' traces tell (`report.hindsight`).
+    `hindsight` is what the trials' traces tell (`report.hindsight`), `told` are the variants that tables and figures hold (`those_told`), else all.
     """
+    whole, told = summary, list(summary["variants"] if told is None else told)
+    summary = {**whole, "variants": {name: whole["variants"][name] for name in told}}
+    compared = (
+        [one for one in comparisons if one["variant"] in told]
+        if len(told) < len(whole["variants"])
+        else list(comparisons)
+    )
+    differ = differences([one for one in about.variants if one.name in told])
     most = deepest(summary)
     ks = [1, *depths(most)] if most > 1 else [1]
     return {
         "about": about,
         "summary": summary,
-        "size": size(summary),
-        "verdict": verdict(summary, comparisons, gate),
-        "caveats": list(caveats(summary)),
+        "size": size(whole),
+        "not_told": len(whole["variants"]) - len(told),
+        "verdict": verdict(whole, comparisons, gate),
+        "caveats": list(caveats(whole)),
         "rules": rules(gate),
         "ks": ks,
         "deepest": ks[-1],
@@ -75,10 +91,10 @@ def sections(
         ],
         "undefined": list(reasons(summary, ks)),
         "curves": curves(summary, most),
-        "comparisons": list(comparisons),
-        "reach": reach(comparisons),
+        "comparisons": compared,
+        "reach": reach(compared),
         "limits": list(limits(comparisons)),
-        "tasks": task_section(tasks, list(summary["variants"]), about.baseline, listing),
+        "tasks": task_section(tasks, told, about.baseline, listing),
         "stops": stops(summary),
         "spending": spending(summary, about),
         "hindsight": hindsight,
@@ -87,10 +103,26 @@ def sections(
             {"name": name, "variant": variant, "counts": found.get(name, Counts()), "depth": depth(tasks, name)}
             for name, variant in summary["variants"].items()
         ],
-        "warnings": list(warnings(summary, tasks, found)),
-        "differences": differences(about.variants),
+        "warnings": list(warnings(whole, tasks, found)),
+        "differences": differ[:SETTINGS],
+        "differences_left": max(0, len(differ) - SETTINGS),
         "methods": methods(summary),
     }
+
+
+def those_told(summary: Mapping[str, Any], baseline: str | None) -> list[str]:
+    """The variants that a page tells of, in the run's order: all, or the baseline and those that are highest at the deepest k."""
+    names, most = list(summary["variants"]), deepest(summary)
+    if len(names) <= VARIANTS:
+        return names
+
+    def rank(name: str) -> tuple[bool, float]:
+        """The baseline first, then by the value."""
+        value = hat(summary["variants"][name], most)["value"]
+        return name != baseline, -value if known(value) else 1.0
+
+    kept = set(sorted(names, key=rank)[:VARIANTS])
+    return [name for name in names if name in kept]
 
 
 def rules(gate: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -211,10 +243,14 @@ def _stop_row(name: str, variant: Mapping[str, Any], groups: Sequence[Sequence[s
 
 
 def task_section(
-    tasks: Sequence[Mapping[str, Any]], variants: Sequence[str], baseline: str | None, listing: Sequence[TrialRecord]
+    tasks: Sequence[Mapping[str, Any]],
+    variants: Sequence[str],
+    baseline: str | None,
+    listing: Sequence[TrialRecord],
+    room: int = 0,
 ) -> dict[str, Any]:
-    """The table of tasks, cut to `ELEMENTS`: those that tell the variants apart first, then those that fail most."""
-    limit = max(10, ELEMENTS // (3 + 2 * len(variants)))
+    """The table of tasks, as many as `room` elements hold: those that tell the variants apart first, then those that fail most."""
+    limit = max(LEAST_TASKS, room // (3 + 2 * len(variants)))
     ranked = sorted(tasks, key=lambda task: _interest(task, variants, baseline))
     task_places, variant_places = links(listing)
     rows = []

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from report_json import a_comparison, a_gate, a_summary, a_task_row, a_variant_summary, an_about, an_estimate
 from report_pages import VARIANTS, a_hostile_page, a_page, an_alarm, keeper
-from report_records import a_run, bare
+from report_records import a_run, a_table, bare
 
 from evalkit.core.record import TrialRecord
 from evalkit.report.page import write_page
@@ -231,10 +231,49 @@ def test_long_lists_are_cut_and_what_is_left_out_is_counted() -> None:
     stops = {f"detector:{number}": 1 for number in range(40)}
     summary = a_summary({"react": a_variant_summary(stops=stops)})
     html = a_page(tasks=tasks, gate={"verdict": "pass", "rules": rules}, summary=summary)
-    assert "2,520 of 3,000 tasks are not in this table" in html
+    assert re.search("2,[0-9]{3} of 3,000 tasks are not in this table", html)
     assert "50 more rules are not shown" in html
     assert "<details>\n<summary>150 rules: 150 pass</summary>" in html
     assert "33 others" in html
+    assert len(outline(html).elements) < 5_000
+
+
+def test_a_page_of_very_many_variants_tells_of_the_baseline_and_the_highest_and_says_so() -> None:
+    names = [f"v{number:02d}" for number in range(60)]
+    variants = {name: a_variant_summary(0.3 + 0.01 * place) for place, name in enumerate(names)}
+    html = a_page(
+        summary=a_summary(variants),
+        tasks=[a_task_row(f"t{number}", "bench", **dict.fromkeys(names, number % 9)) for number in range(200)],
+        comparisons=[
+            a_comparison(variant=name, metric=metric) for name in names[1:] for metric in ("pass^8", "pass@1")
+        ],
+        about=an_about(*names),
+    )
+    assert "This page tells of 10 of 60 variants: the baseline and those whose pass^8 is highest." in html
+    table = html.partition('<table class="headline">')[2].partition("</table>")[0]
+    assert [name for name in names if f"<bdi>{name}</bdi>" in table] == [names[0], *names[-9:]]
+    assert len(outline(html).elements) < 5_000
+
+
+def test_where_a_page_is_full_the_caps_give_way_before_the_tasks_and_it_says_so() -> None:
+    records = list(a_run(2, [f"v{number}" for number in range(10)]))
+    names = sorted({record.key.variant for record in records})
+    rules = [{**a_gate()["rules"][0], "task": f"t{number}"} for number in range(100)]
+    alarms = {f"detector-{number}": an_alarm() for number in range(5)}
+    html = a_page(
+        records,
+        table=a_table(records, baseline=names[0]),
+        summary=a_summary({name: a_variant_summary(0.5, detectors=alarms) for name in names}),
+        tasks=[a_task_row(f"t{number}", "bench", **dict.fromkeys(names, 5)) for number in range(100)],
+        comparisons=[
+            a_comparison(variant=name, metric=metric) for name in names[1:] for metric in ("pass^8", "pass@1")
+        ],
+        gate={"verdict": "pass", "rules": rules},
+        about=an_about(*names),
+    )
+    assert re.search("Caps on tokens, .* are left out, for this page is full", html)
+    assert html.count("<summary>Cap on") == 1
+    assert html.partition('<table class="tasks">')[2].partition("</table>")[0].count('<th scope="row">') >= 10
     assert len(outline(html).elements) < 5_000
 
 
@@ -245,7 +284,7 @@ def test_tasks_that_tell_variants_apart_stand_first() -> None:
         a_task_row("near", react=8, plan=7),
     ]
     html = a_page(tasks=tasks)
-    places = [html.index(f"<bdi>{name}</bdi>") for name in ("far", "near", "same")]
+    places = [html.index(f">{name}</th>") for name in ("far", "near", "same")]
     assert places == sorted(places)
 
 
