@@ -25,8 +25,9 @@ from evalkit.report.hindsight import TRACES, Hindsight, unread
 from evalkit.report.natures import BADGES
 from evalkit.report.parcel import blocks, dense, packed
 from evalkit.report.quality import counts
-from evalkit.report.sections import STATIC_ROWS, detectors, sections, shifted, task_section, those_told
+from evalkit.report.sections import STATIC_ROWS, detectors, sections, shifted, those_told
 from evalkit.report.story import Story, story
+from evalkit.report.tasks import task_section
 from evalkit.report.trials import OUTCOMES, ROWS, by_interest, index, listed
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -125,22 +126,27 @@ def page(
         told = hindsight.told(listing)
     columns = index(listing, places, told.get("besides"))
     pairs = {row for row, beside in enumerate(columns["beside"]) if beside >= 0}
-    told = (
-        {**told, "clusters": [one | {"pair": one["row"] in pairs} for one in told.get("clusters", ())]}
-        if told
-        else told
-    )
+    if told:
+        told = {**told, "clusters": [one | {"pair": one["row"] in pairs} for one in told.get("clusters", ())]}
     shown = sections(summary, tasks, comparisons, gate, about, listing, counts(rows), told, names)
-    shown["stops"] |= shifted([one for one in shifts if one["variant"] in names or not shown["not_told"]]) | {
-        "detectors": [one for one in detectors(summary) if one[0] in names]
-    }
+    moved = [one for one in shifts if one["variant"] in names or not shown["not_told"]]
+    shown["stops"] |= shifted(moved) | {"detectors": [one for one in detectors(summary) if one[0] in names]}
     counted = {"rows": len(listing), "traces": len(places), "left_out": left_out}
+    shown |= _caps_that_fit(shown, counted, columns, len(packs))
     room = _room(shown, counted, columns, len(packs))
-    if room < 0 and len(told.get("caps", ())) > 1:
-        shown["hindsight"] = {**told, "caps": told["caps"][:1], "full": [one["meter"] for one in told["caps"][1:]]}
-        room = _room(shown, counted, columns, len(packs))
     shown["tasks"] = task_section(tasks, names, about.baseline, listing, room)
     return _render(shown, counted=counted, columns=columns, packs=packs)
+
+
+def _caps_that_fit(
+    shown: Mapping[str, Any], counted: Mapping[str, int], columns: Mapping[str, Any], packs: int
+) -> dict[str, Any]:
+    """The section on caps: of a full page the first cap alone, with the names of the others."""
+    told = shown["hindsight"]
+    caps = told.get("caps", ())
+    if len(caps) < 2 or _room(shown, counted, columns, packs) >= 0:
+        return {}
+    return {"hindsight": {**told, "caps": caps[:1], "full": [one["meter"] for one in caps[1:]]}}
 
 
 def _room(shown: Mapping[str, Any], counted: Mapping[str, int], columns: Mapping[str, Any], packs: int) -> int:

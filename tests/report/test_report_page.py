@@ -19,6 +19,7 @@ from report_records import a_run, a_table, bare
 
 from evalkit.core.record import TrialRecord
 from evalkit.report.page import write_page
+from evalkit.report.sections import stops
 from evalkit.report.terminal import headline
 
 VOID = {"meta", "link", "input", "img", "br"}
@@ -209,6 +210,25 @@ def test_a_run_without_anything_is_still_a_page() -> None:
     outline(html)
     assert "No trial has been measured." in html
     assert "Gate:" not in html
+
+
+def test_where_every_trial_is_in_error_nothing_is_drawn_and_no_section_speaks_of_passing() -> None:
+    hats = {str(k): an_estimate(None, why="in error") for k in (1, 2)}
+    unknown = {"total": None, "per_trial": None, "per_reliable_success": None}
+    ends: dict[str, Any] = {"stops": {"finished": 8}, "stops_passed": {}, "stops_errors": {"finished": 8}}
+    one = a_variant_summary(pass_hat=hats, passed=0, failed=0, errors=8, trials=8, missing=0, usd=unknown, **ends)
+    html = a_page([], summary=a_summary({"react": one}), comparisons=[], gate=None, about=an_about("react"))
+    assert "No trial could be judged: 8 trials of 8 ended in error." in html
+    assert "figure-decay" not in html.partition("</style>")[2]
+    assert "figure-stops" not in html.partition("</style>")[2]
+    assert "Every trial that ended is in error" in html
+    assert "Ringed variants" not in html
+
+
+def test_trials_in_error_are_on_neither_side_of_a_bar() -> None:
+    ends: dict[str, Any] = {"stops": {"finished": 8}, "stops_passed": {"finished": 4}, "stops_errors": {"finished": 3}}
+    row = stops(a_summary({"react": a_variant_summary(**ends)}))["rows"][0]
+    assert (row["left"], row["right"]) == ([1 / 8], [4 / 8])
 
 
 def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
