@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.meter import Meter, report
+from evalkit.core.message import Nature
 from evalkit.core.plan import Spec, Suite, Task, Variant
 from evalkit.core.record import TrialRecord
 from evalkit.run.backends import backend
@@ -103,16 +104,30 @@ def main(argv: Sequence[str] | None = None) -> None:
         report(figures)
 
 
-def run(suite: Suite, folder: Path, name: str, jobs: int, variant: Variant = VARIANT) -> tuple[list[str], float]:
-    """Play a suite as the command line does; give the outcomes and the wall seconds that the trials took, the set-up of the run left out."""
+def run(
+    suite: Suite,
+    folder: Path,
+    name: str,
+    jobs: int,
+    *variants: Variant,
+    baseline: str | None = None,
+    nature: Nature | None = None,
+) -> tuple[list[str], float]:
+    """Play a suite as the command line does, under `VARIANT` where none is given.
+
+    Gives the outcomes and the wall seconds that the trials took, the set-up of the run left out.
+    """
+    variants = variants or (VARIANT,)
     manifest = new_manifest(
         run="bench",
         created=time.time(),
-        fingerprint=fingerprint([suite], [variant], 0),
+        fingerprint=fingerprint([suite], variants, 0),
         suites=[suite],
-        variants=[variant],
+        variants=variants,
         seed=0,
         origin=origin(),
+        baseline=baseline,
+        natures=dict.fromkeys((one.name for one in variants), nature) if nature else {},
     )
     outcomes: list[str] = []
 
@@ -123,7 +138,7 @@ def run(suite: Suite, folder: Path, name: str, jobs: int, variant: Variant = VAR
     with RunStore.create(folder, manifest) as store:
         execution = Execution(play=play, backend=backend(name, jobs), store=store, told=told)
         start = time.perf_counter()
-        execution.run(schedule([suite], [variant], 0))
+        execution.run(schedule([suite], variants, 0))
         store.flush()
         seconds = time.perf_counter() - start
     return outcomes, seconds

@@ -15,7 +15,8 @@ from evalkit.core.plan import Spec
 from evalkit.core.record import TrialRecord
 from evalkit.report.exports import COLUMNS, FORMATS, export
 from evalkit.report.replies import FILE, write_replies
-from evalkit.report.spans import FIRST, Sender, Span
+from evalkit.report.span import FIRST, Span
+from evalkit.report.spans import Sender
 from evalkit.report.summary import summarise
 
 OTEL = "otel"

@@ -73,9 +73,8 @@ class Courses:
         """Read a record, events and all."""
         key = record.key
         before = len(self._columns["asking"])
-        for checkpoint in checkpoints(record):
-            for name, value in zip(Checkpoint._fields, checkpoint, strict=True):
-                self._columns[name].append(value)
+        for name, values in zip(Checkpoint._fields, zip(*checkpoints(record), strict=True), strict=False):
+            self._columns[name].extend(values)
         self._keys.append((key.suite, key.task, key.variant, key.index))
         self._lengths.append(len(self._columns["asking"]) - before)
         used = record.tally.turns or record.tally.tokens or record.tally.usd

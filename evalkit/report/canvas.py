@@ -93,15 +93,24 @@ def draw_curve(
     values: Sequence[float | None],
     place: int,
     ends: Ends | None = None,
+    *,
+    sparse: bool = False,
 ) -> None:
-    """Draw one series, with its intervals as a band where `ends` are given; a gap in what is known is a gap in the line."""
+    """Draw one series, with its intervals as a band where `ends` are given; a gap in what is known is a gap in the line.
+
+    `sparse` marks the first, the middle and the last of its points alone, enough to tell one line of many from another.
+    """
     color = canvas.inks[f"s{place % SERIES}"]
     if ends is not None:
         lows, highs = _known(ends[0]), _known(ends[1])
         axes.fill_between(at, lows, highs, color=color, alpha=0.09, linewidth=0)
         for edge in (lows, highs):
             axes.plot(at, edge, color=color, alpha=0.45, linewidth=0.8)
-    axes.plot(at, _known(values), color=color, **_stroke(place, marked=len(values) <= POINTS))
+    stroke = _stroke(place, marked=len(values) <= POINTS)
+    known = [point for point, value in enumerate(values) if value is not None]
+    if sparse and known:
+        stroke["markevery"] = sorted({known[0], known[len(known) // 2], known[-1]})
+    axes.plot(at, _known(values), color=color, **stroke)
 
 
 def _known(values: Sequence[float | None]) -> list[float]:

@@ -158,7 +158,7 @@ def _draw_decay(canvas: Canvas, curves: Sequence[Curve], names: Sequence[str]) -
     most = max((len(curve.values) for curve in curves), default=1)
     for place, curve in enumerate(curves):
         ends = (curve.lows, curve.highs) if len(curves) <= BANDS else None
-        draw_curve(canvas, axes, range(1, len(curve.values) + 1), curve.values, place, ends)
+        draw_curve(canvas, axes, range(1, len(curve.values) + 1), curve.values, place, ends, sparse=len(curves) > BANDS)
     axes.set_xlim(0.7, max(most, 1) + 0.3)
     axes.set_ylim(-0.02, 1.02)
     axes.set_xticks(_ticks(most))
@@ -201,9 +201,9 @@ def _draw_caps(
     figure, axes = canvas.axes(WIDTH, [220, 130] if priced else [220], below=LINE * len(names), left=58)
     for place, curve in enumerate(curves):
         ends = (curve.lows, curve.highs) if len(curves) <= FEW else None
-        draw_curve(canvas, axes[0], over.at, curve.values, place, ends)
+        draw_curve(canvas, axes[0], over.at, curve.values, place, ends, sparse=len(curves) > FEW)
         if priced:
-            draw_curve(canvas, axes[1], over.at, costs[place], place)
+            draw_curve(canvas, axes[1], over.at, costs[place], place, sparse=len(curves) > FEW)
     margin = 0.04 * ((max(over.at) - min(over.at)) or max(over.at))
     for one in axes:
         one.set_xlim(min(over.at) - margin, max(over.at) + margin)

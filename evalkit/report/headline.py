@@ -212,6 +212,14 @@ def _estimated(summary: Mapping[str, Any]) -> str:
     k = next(
         (one for one in range(k, 0, -1) if any(known(hat(variant, one)["value"]) for variant in variants.values())), 0
     )
+    done = summary["completeness"]
+    if k == 0 and not done["measured"]:
+        ran = done["errors"]
+        return (
+            f"No trial could be judged: {times(ran, 'trial')} of {done['planned']:,} ended in error."
+            if ran
+            else f"No trial has been run yet, of {done['planned']:,} planned."
+        )
     if k == 0:
         return f"{metric_name(wanted)} is undefined: trials are missing, in error, or too few."
     found = {name: hat(variant, k) for name, variant in variants.items() if known(hat(variant, k)["value"])}

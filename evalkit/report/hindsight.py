@@ -24,7 +24,7 @@ from evalkit.report.numbers import amount, count, dollars, duration
 TRACES = 20_000
 """Traces that are read for a page."""
 
-CELLS = 40
+CELLS = 32
 """Cells of a table of limits."""
 
 FEWEST, MOST = 3, 8
@@ -57,9 +57,10 @@ NAMES: Mapping[Meter, str] = {"turns": "turns", "tokens": "tokens", "seconds": "
 class Hindsight:
     """Reads traces, one after the other, and then tells what they say together."""
 
-    def __init__(self, table: Table, variants: Iterable[Variant] = ()) -> None:
-        """Begin with the run's numbers, how its variants were made, and no trace."""
+    def __init__(self, table: Table, variants: Iterable[Variant] = (), names: Sequence[str] | None = None) -> None:
+        """Begin with the run's numbers, how its variants were made, and no trace; `names` are the variants that may be shown, else all."""
         self._table = table
+        self._names = list(table.variants) if names is None else list(names)
         self._told = warned(variants)
         self._courses, self._progress, self._divergences = Courses(), Progress(), Divergences()
         self._read: set[TrialKey] = set()
@@ -96,7 +97,7 @@ class Hindsight:
 
     def _shown(self) -> list[str]:
         """The variants whose curves are shown."""
-        return shown(self._table.variants, self._table.baseline)
+        return shown(self._names, self._table.baseline)
 
     def told(self, listing: Sequence[TrialRecord]) -> dict[str, Any]:
         """Give what the page's sections on hindsight show; `listing` holds the trials that a link can lead to, in order."""
@@ -117,6 +118,7 @@ class Hindsight:
             "not_shown": len(self._table.variants) - len(self._shown()),
             "besides": dict(_besides(diverged, places)),
             "unread": 0,
+            "full": [],
         }
 
     def _capped(self, meter: Meter) -> list[dict[str, Any]]:
@@ -168,6 +170,7 @@ def unread(trials: int) -> dict[str, Any]:
         "untraced": 0,
         "not_shown": 0,
         "unread": trials,
+        "full": [],
     }
 
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from evalkit import __version__
 from evalkit.core.errors import ConfigurationError
 from evalkit.report.exports import drafted
-from evalkit.report.spans import Span
+from evalkit.report.span import Span
 
 BATCH = 512
 """Spans that are gathered before they are sent."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ from evalkit.report.hindsight import TRACES, Hindsight, unread
 from evalkit.report.natures import BADGES
 from evalkit.report.parcel import blocks, dense, packed
 from evalkit.report.quality import counts
-from evalkit.report.sections import sections, shifted
+from evalkit.report.sections import STATIC_ROWS, sections, shifted, those_told
 from evalkit.report.story import Story, story
-from evalkit.report.trials import ROWS, by_interest, index, listed
+from evalkit.report.tasks import task_section
+from evalkit.report.trials import OUTCOMES, ROWS, by_interest, index, listed
 
 TEMPLATES = Path(__file__).parent / "templates"
 BUDGET = 10_000_000
@@ -34,6 +36,11 @@ BUDGET = 10_000_000
 
 BODY = 800_000
 """Bytes kept free for everything but the packed rows and traces."""
+
+ELEMENTS = 4_900
+"""Elements of a page before a trace is opened: a browser lays out all of them before anything can be read."""
+
+_TAG = re.compile("<[a-z]")
 
 INLINE, STACKED = 3, 4
 """Variants that a table beside a figure has room for with intervals beside their values, and with intervals below them; with more it stands below the figure."""
@@ -110,7 +117,8 @@ def page(
     left_out = max(0, len(listing) - ROWS)
     listing = listing[:ROWS]
     room = budget - BODY - len(packed(dense(index(listing, {}))))
-    hindsight = Hindsight(table, about.variants) if table is not None and len(rows) <= TRACES else None
+    names = those_told(summary, about.baseline)
+    hindsight = Hindsight(table, about.variants, names) if table is not None and len(rows) <= TRACES else None
     packs, places = blocks(_traces(listing, hindsight.watching(trace) if hindsight else trace, about), room)
     told: Mapping[str, Any] = unread(len(rows)) if table is not None else {}
     if hindsight is not None:
@@ -118,15 +126,34 @@ def page(
         told = hindsight.told(listing)
     columns = index(listing, places, told.get("besides"))
     pairs = {row for row, beside in enumerate(columns["beside"]) if beside >= 0}
-    told = (
-        {**told, "clusters": [one | {"pair": one["row"] in pairs} for one in told.get("clusters", ())]}
-        if told
-        else told
-    )
-    shown = sections(summary, tasks, comparisons, gate, about, listing, counts(rows), told)
-    shown["stops"] |= shifted(shifts) | {"detectors": detectors(summary)}
+    if told:
+        told = {**told, "clusters": [one | {"pair": one["row"] in pairs} for one in told.get("clusters", ())]}
+    shown = sections(summary, tasks, comparisons, gate, about, listing, counts(rows), told, names)
+    moved = [one for one in shifts if one["variant"] in names or not shown["not_told"]]
+    shown["stops"] |= shifted(moved) | {"detectors": [one for one in detectors(summary) if one[0] in names]}
     counted = {"rows": len(listing), "traces": len(places), "left_out": left_out}
+    shown |= _caps_that_fit(shown, counted, columns, len(packs))
+    room = _room(shown, counted, columns, len(packs))
+    shown["tasks"] = task_section(tasks, names, about.baseline, listing, room)
     return _render(shown, counted=counted, columns=columns, packs=packs)
+
+
+def _caps_that_fit(
+    shown: Mapping[str, Any], counted: Mapping[str, int], columns: Mapping[str, Any], packs: int
+) -> dict[str, Any]:
+    """The section on caps: of a full page the first cap alone, with the names of the others."""
+    told = shown["hindsight"]
+    caps = told.get("caps", ())
+    if len(caps) < 2 or _room(shown, counted, columns, packs) >= 0:
+        return {}
+    return {"hindsight": {**told, "caps": caps[:1], "full": [one["meter"] for one in caps[1:]]}}
+
+
+def _room(shown: Mapping[str, Any], counted: Mapping[str, int], columns: Mapping[str, Any], packs: int) -> int:
+    """How many elements a page may hold beside these, and those that its script adds: a button in each row, an option of each name."""
+    html = _render(shown, counted=counted, columns={}, packs=[""] * packs)
+    added = STATIC_ROWS + len(OUTCOMES) + len(columns["variants"]) + len(columns["stops"])
+    return ELEMENTS - len(_TAG.findall(html)) - added
 
 
 def _traces(

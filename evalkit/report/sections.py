@@ -13,7 +13,7 @@ from typing import Any
 
 from evalkit.core.record import TrialRecord
 from evalkit.report.about import About
-from evalkit.report.canvas import SERIES
+from evalkit.report.canvas import BANDS, SERIES
 from evalkit.report.clean import clean_name
 from evalkit.report.configs import differences
 from evalkit.report.figures import Bar, Curve, Sketch, decay, drawn, stacked
@@ -22,10 +22,13 @@ from evalkit.report.limits import limits
 from evalkit.report.numbers import known, times
 from evalkit.report.quality import Counts, depth, warnings
 from evalkit.report.spending import spending
-from evalkit.report.trials import links
+from evalkit.report.tasks import task_section
 
-ELEMENTS = 2_400
-"""Elements of the table of tasks: a browser must lay out all of them before anything is shown."""
+VARIANTS = 10
+"""Variants that a page tells of: more columns than that no screen holds, and a browser must lay out all of them before anything is shown."""
+
+SETTINGS = 40
+"""Settings in which variants differ that are listed."""
 
 RULES = 100
 """Rules of a gate that are shown, those that did not pass first."""
@@ -54,19 +57,30 @@ def sections(
     listing: Sequence[TrialRecord],
     found: Mapping[str, Counts],
     hindsight: Mapping[str, Any],
+    told: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Give all values that the templates use; `found` counts all trials, `listing` holds those that get a row.
 
-    `hindsight` is what the trials' traces tell (`report.hindsight`).
+    `hindsight` is what the trials' traces tell (`report.hindsight`), `told` are the variants that tables and figures hold (`those_told`), else all.
     """
+    whole, told = summary, list(summary["variants"] if told is None else told)
+    summary = {**whole, "variants": {name: whole["variants"][name] for name in told}}
+    compared = (
+        [one for one in comparisons if one["variant"] in told]
+        if len(told) < len(whole["variants"])
+        else list(comparisons)
+    )
+    differ = differences([one for one in about.variants if one.name in told])
     most = deepest(summary)
     ks = [1, *depths(most)] if most > 1 else [1]
     return {
         "about": about,
         "summary": summary,
-        "size": size(summary),
-        "verdict": verdict(summary, comparisons, gate),
-        "caveats": list(caveats(summary)),
+        "size": size(whole),
+        "judged": sum(variant["passed"] + variant["failed"] for variant in whole["variants"].values()),
+        "not_told": len(whole["variants"]) - len(told),
+        "verdict": verdict(whole, comparisons, gate),
+        "caveats": list(caveats(whole)),
         "rules": rules(gate),
         "ks": ks,
         "deepest": ks[-1],
@@ -75,10 +89,10 @@ def sections(
         ],
         "undefined": list(reasons(summary, ks)),
         "curves": curves(summary, most),
-        "comparisons": list(comparisons),
-        "reach": reach(comparisons),
+        "comparisons": compared,
+        "reach": reach(compared),
         "limits": list(limits(comparisons)),
-        "tasks": task_section(tasks, list(summary["variants"]), about.baseline, listing),
+        "tasks": task_section(tasks, told, about.baseline, listing),
         "stops": stops(summary),
         "spending": spending(summary, about),
         "hindsight": hindsight,
@@ -87,10 +101,26 @@ def sections(
             {"name": name, "variant": variant, "counts": found.get(name, Counts()), "depth": depth(tasks, name)}
             for name, variant in summary["variants"].items()
         ],
-        "warnings": list(warnings(summary, tasks, found)),
-        "differences": differences(about.variants),
+        "warnings": list(warnings(whole, tasks, found)),
+        "differences": differ[:SETTINGS],
+        "differences_left": max(0, len(differ) - SETTINGS),
         "methods": methods(summary),
     }
+
+
+def those_told(summary: Mapping[str, Any], baseline: str | None) -> list[str]:
+    """The variants that a page tells of, in the run's order: all, or the baseline and those that are highest at the deepest k."""
+    names, most = list(summary["variants"]), deepest(summary)
+    if len(names) <= VARIANTS:
+        return names
+
+    def rank(name: str) -> tuple[bool, float]:
+        """The baseline first, then by the value."""
+        value = hat(summary["variants"][name], most)["value"]
+        return name != baseline, -value if known(value) else 1.0
+
+    kept = set(sorted(names, key=rank)[:VARIANTS])
+    return [name for name in names if name in kept]
 
 
 def rules(gate: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -119,7 +149,12 @@ def curves(summary: Mapping[str, Any], most: int) -> dict[str, Any]:
     ks = range(1, most + 1)
     series = [[hat(variant, k) for k in ks] for variant in summary["variants"].values()]
     shown = [k for k in ks if most <= EACH_K or k == most or k & (k - 1) == 0]
-    return {"figure": drawn(curve_sketch(summary)) if series and most else "", "ks": shown, "rows": series}
+    return {
+        "figure": drawn(curve_sketch(summary)) if any(known(one["value"]) for row in series for one in row) else "",
+        "ks": shown,
+        "rows": series,
+        "bands": len(series) <= BANDS,
+    }
 
 
 def curve_sketch(summary: Mapping[str, Any], *, named: bool = False) -> Sketch:
@@ -142,8 +177,13 @@ def stops(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Why trials ended: the most frequent reasons as parts of bars and columns of a table, the rest as one part."""
     groups = _stop_groups(summary)
     rows = [_stop_row(name, variant, groups) for name, variant in summary["variants"].items()]
-    figure = drawn(stop_sketch(summary)) if groups and rows else ""
-    return {"figure": figure, "names": list(zip(LETTERS, _stop_names(groups), strict=False)), "rows": rows}
+    judged = any(sum(row["left"]) + sum(row["right"]) for row in rows)
+    return {
+        "figure": drawn(stop_sketch(summary)) if judged else "",
+        "any": bool(groups and rows),
+        "names": list(zip(LETTERS, _stop_names(groups), strict=False)),
+        "rows": rows,
+    }
 
 
 def shifted(shifts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -189,62 +229,16 @@ def _stop_row(name: str, variant: Mapping[str, Any], groups: Sequence[Sequence[s
     stops, passed = variant["stops"], variant["stops_passed"]
     numbers = [sum(stops.get(reason, 0) for reason in group) for group in groups]
     good = [sum(passed.get(reason, 0) for reason in group) for group in groups]
-    void = [sum(stops.get(reason, 0) for reason in group if reason.startswith("error:")) for group in groups]
+    void = [sum(variant["stops_errors"].get(reason, 0) for reason in group) for group in groups]
     total = sum(numbers)
     whole = total or 1
     return {
         "name": clean_name(name),
         "total": total,
         "cells": [{"number": one, "passed": well} for one, well in zip(numbers, good, strict=True)],
-        "left": [(one - well - lost) / whole for one, well, lost in zip(numbers, good, void, strict=True)],
+        "left": [max(0, one - well - lost) / whole for one, well, lost in zip(numbers, good, void, strict=True)],
         "right": [well / whole for well in good],
     }
-
-
-def task_section(
-    tasks: Sequence[Mapping[str, Any]], variants: Sequence[str], baseline: str | None, listing: Sequence[TrialRecord]
-) -> dict[str, Any]:
-    """The table of tasks, cut to `ELEMENTS`: those that tell the variants apart first, then those that fail most."""
-    limit = max(10, ELEMENTS // (3 + 2 * len(variants)))
-    ranked = sorted(tasks, key=lambda task: _interest(task, variants, baseline))
-    task_places, variant_places = links(listing)
-    rows = []
-    for task in ranked[:limit]:
-        place = task_places.get((task["suite"], task["task"]))
-        cells = []
-        for name in variants:
-            known_place = place is not None and name in variant_places
-            link = f"#trials/{place}/{variant_places[name]}" if known_place else ""
-            cells.append(_task_cell(task["variants"].get(name), link))
-        rows.append({"suite": task["suite"], "task": task["task"], "cells": cells})
-    several = len({task["suite"] for task in tasks}) > 1
-    return {"rows": rows, "left_out": max(0, len(tasks) - limit), "several": several, "all": len(tasks)}
-
-
-def _interest(task: Mapping[str, Any], variants: Sequence[str], baseline: str | None) -> tuple[float, float, str, str]:
-    """The place of a task: the largest difference to the baseline first, then the smallest share passed."""
-    shares = {name: _share(task["variants"][name]) for name in variants if name in task["variants"]}
-    base = shares.get(baseline) if baseline else None
-    widest = (
-        max((abs(one - base) for one in shares.values() if one is not None), default=0.0) if base is not None else 0.0
-    )
-    least = min((one for one in shares.values() if one is not None), default=2.0)
-    return -widest, least, task["suite"], task["task"]
-
-
-def _share(cell: Mapping[str, Any]) -> float | None:
-    """The share of a task's judged trials that passed."""
-    judged = cell["passed"] + cell["failed"]
-    return cell["passed"] / judged if judged else None
-
-
-def _task_cell(cell: Mapping[str, Any] | None, link: str) -> dict[str, Any] | None:
-    """A cell of the table of tasks and how it looks: all, some, none or nothing passed."""
-    if cell is None:
-        return None
-    part = _share(cell)
-    look = "void" if part is None else "all" if part == 1 else "none" if part == 0 else "some"
-    return {**cell, "judged": cell["passed"] + cell["failed"], "look": look, "link": link}
 
 
 def _variant(name: str, variant: Mapping[str, Any], place: int, ks: Sequence[int]) -> dict[str, Any]:

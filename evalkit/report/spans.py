@@ -12,55 +12,20 @@ Source: OpenTelemetry semantic conventions for generative AI, version 1.41 (in d
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from typing import Literal
 
 from evalkit.core.message import JSON
 from evalkit.core.plan import Spec
 from evalkit.core.record import Acted, Asked, Attempt, Checked, Delegated, Event, Halted, Stop, TrialRecord, Unanswered
-
-Value = str | bool | int | float | tuple[str, ...]
-
-FIRST = b'{"resourceSpans":'
-"""How a file begins that spans were written to."""
-
-LARGEST = 2**63 - 1
-"""The greatest whole number that a span can hold."""
-
-NANO = 1_000_000_000
+from evalkit.report.span import Moment, Span, as_json, encodable, known, nanos
 
 WRITTEN = frozenset(
     ("text", "prompt", "answer", "reason", "revised_plan", "issues", "detail", "pattern", "error", "pictures", "state")
 )
 """Fields of events that hold what somebody wrote, or may."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """An event of a span, `at` in nanoseconds since the epoch."""
-
-    name: str
-    at: int
-    attributes: Mapping[str, Value]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """One operation, `start` and `end` in nanoseconds since the epoch; `failed` says how, None where it did not fail."""
-
-    trace_id: int
-    span_id: int
-    parent_id: int | None
-    name: str
-    kind: Literal["internal", "client"]
-    start: int
-    end: int
-    attributes: Mapping[str, Value]
-    moments: tuple[Moment, ...] = ()
-    failed: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,18 +76,18 @@ class Sender:
             "evalkit.usd": tally.usd,
             **self._stopped(record.stop),
         }
-        start = _nanos(record.started)
+        start = nanos(record.started)
         return Span(
             trace_id=trace,
             span_id=own,
             parent_id=None,
-            name=_text(f"invoke_agent {key.variant}"),
+            name=encodable(f"invoke_agent {key.variant}"),
             kind="internal",
             start=start,
-            end=start + max(0, _nanos(record.seconds)),
-            attributes=_known(shown),
+            end=start + max(0, nanos(record.seconds)),
+            attributes=known(shown),
             moments=self._moments(record.events, ""),
-            failed=_text(record.error or record.stop.reason) if record.outcome == "error" else None,
+            failed=encodable(record.error or record.stop.reason) if record.outcome == "error" else None,
         )
 
     def _delegated(self, record: TrialRecord, trace: int, agent: str, own: int, parent: int) -> Span:
@@ -136,11 +101,11 @@ class Sender:
             trace_id=trace,
             span_id=own,
             parent_id=parent,
-            name=_text(f"invoke_agent {agent.rpartition('/')[2]}"),
+            name=encodable(f"invoke_agent {agent.rpartition('/')[2]}"),
             kind="internal",
-            start=min(_nanos(one.at) for one in mine),
-            end=max(_nanos(one.at) + _nanos(getattr(one, "seconds", 0.0)) for one in mine),
-            attributes=_known(shown),
+            start=min(nanos(one.at) for one in mine),
+            end=max(nanos(one.at) + nanos(getattr(one, "seconds", 0.0)) for one in mine),
+            attributes=known(shown),
             moments=self._moments(record.events, agent),
             failed=taken.stop.reason if taken is not None and taken.stop.is_error else None,
         )
@@ -186,7 +151,7 @@ class Sender:
             "evalkit.turn": event.turn,
         }
         if self.content:
-            shown["gen_ai.tool.call.arguments"] = _json(event.call.input)
+            shown["gen_ai.tool.call.arguments"] = as_json(event.call.input)
             shown["gen_ai.tool.call.result"] = event.result.content
         failed = None if event.error is None else event.detail if self.content else event.error
         return self._span(f"execute_tool {event.call.name}", "internal", event, shown, failed)
@@ -200,18 +165,18 @@ class Sender:
         failed: str | None,
     ) -> Span:
         """Put an operation together; its ids are yet to come."""
-        start = _nanos(event.at)
+        start = nanos(event.at)
         return Span(
             trace_id=0,
             span_id=0,
             parent_id=None,
-            name=_text(name),
+            name=encodable(name),
             kind=kind,
             start=start,
-            end=start + max(0, _nanos(event.seconds)),
-            attributes=_known(shown),
+            end=start + max(0, nanos(event.seconds)),
+            attributes=known(shown),
             moments=tuple(_tried(one, start) for one in event.attempts),
-            failed=None if failed is None else _text(failed),
+            failed=None if failed is None else encodable(failed),
         )
 
     def _agent(self, name: str) -> dict[str, JSON]:
@@ -248,11 +213,11 @@ class Sender:
                 "evalkit.stage": event.stage,
                 "evalkit.turn": event.turn,
             }
-            return Moment(name="gen_ai.evaluation.result", at=_nanos(event.at), attributes=_known(shown))
+            return Moment(name="gen_ai.evaluation.result", at=nanos(event.at), attributes=known(shown))
         plain = {one.name: getattr(event, one.name) for one in fields(event) if one.name not in ("type", "at", "agent")}
         kept = {name: value for name, value in plain.items() if self.content or name not in WRITTEN}
-        shown = {f"evalkit.{name}": value if _is_plain(value) else _json(value) for name, value in kept.items()}
-        return Moment(name=f"evalkit.{event.type}", at=_nanos(event.at), attributes=_known(shown))
+        shown = {f"evalkit.{name}": value if _is_plain(value) else as_json(value) for name, value in kept.items()}
+        return Moment(name=f"evalkit.{event.type}", at=nanos(event.at), attributes=known(shown))
 
 
 def _tried(attempt: Attempt, at: int) -> Moment:
@@ -262,7 +227,7 @@ def _tried(attempt: Attempt, at: int) -> Moment:
         "http.response.status_code": attempt.status,
         "evalkit.waited": attempt.waited,
     }
-    return Moment(name="exception", at=at, attributes=_known(shown))
+    return Moment(name="exception", at=at, attributes=known(shown))
 
 
 def _agents(events: Iterable[Event]) -> dict[str, None]:
@@ -284,11 +249,6 @@ def _span_id(trace: int, place: int | str) -> int:
     return int.from_bytes(sha256(f"{trace:x} {place}".encode("utf-8", "backslashreplace")).digest()[:8]) or 1
 
 
-def _nanos(seconds: float) -> int:
-    """Nanoseconds, as a span can hold them; 0 for what is no time."""
-    return min(LARGEST, max(0, round(seconds * NANO))) if math.isfinite(seconds) and seconds < LARGEST / NANO else 0
-
-
 def _message(event: Asked) -> str:
     """A reply as the conventions write messages."""
     blocks: list[JSON] = [
@@ -298,35 +258,9 @@ def _message(event: Asked) -> str:
         for block in event.reply.message.content
         if block.type in ("text", "tool_use")
     ]
-    return _json([{"role": "assistant", "parts": blocks, "finish_reason": event.reply.stop_reason}])
+    return as_json([{"role": "assistant", "parts": blocks, "finish_reason": event.reply.stop_reason}])
 
 
 def _is_plain(value: JSON) -> bool:
     """Whether a span takes a value as it is."""
     return value is None or isinstance(value, (str, bool, int, float))
-
-
-def _json(value: JSON) -> str:
-    """A value as JSON text."""
-    return json.dumps(
-        value, ensure_ascii=False, default=lambda one: asdict(one) if hasattr(one, "__dataclass_fields__") else str(one)
-    )
-
-
-def _known(shown: Mapping[str, JSON]) -> dict[str, Value]:
-    """Attributes that are known, as a span can hold them."""
-    return {name: _held(value) for name, value in shown.items() if value is not None}
-
-
-def _held(value: JSON) -> Value:
-    """A value as a span can hold it: numbers that fit, text that can be encoded."""
-    if isinstance(value, bool | float):
-        return value
-    if isinstance(value, int):
-        return max(-LARGEST, min(value, LARGEST))
-    return tuple(map(_text, value)) if isinstance(value, tuple) else _text(str(value))
-
-
-def _text(text: str) -> str:
-    """Text that can be encoded."""
-    return text.encode("utf-8", "backslashreplace").decode()

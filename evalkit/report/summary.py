@@ -38,7 +38,7 @@ def summarise(table: Table, about: About, alarms: Alarms | None = None, *, asked
     """Give what `show RUN --json` prints: completeness, and for each variant its counts, estimates, stops, costs and lengths.
 
     `pass_hat` and `pass_at` hold every k up to the most trials that a task has under the variant. `stops_passed` counts,
-    of the trials that a reason ended, those whose final state the graders passed. `front` says whether no other variant is both as cheap a
+    of the trials that a reason ended, those whose final state the graders passed, `stops_errors` those in error. `front` says whether no other variant is both as cheap a
     trial and as reliable at the run's deepest k. `spread` has the quantiles of what passed and what failed trials used. With `alarms`, `detectors` has what each of a variant's detectors did.
     `asked` says how intervals are made.
     """
@@ -210,6 +210,7 @@ def _variant(table: Table, place: int, found: Stops, asked: Ask) -> dict[str, An
         "cap_rate": estimate_json(conclude(read(table, "cap_rate(any)", name), asked)),
         "stops": found.of(name),
         "stops_passed": {reason: number for reason, number in content.items() if number},
+        "stops_errors": {reason: by["error"] for reason, by in found.by_outcome(name).items() if by["error"]},
         "usd": _usd(table, name, asked.confidence),
         **{meter: _spread(table, name, meter) | _bounds(table, name, meter, asked.confidence) for meter in METERS},
         "spread": {meter: {one: _range(table, name, meter, one) for one in ENDED} for meter in SPENT},

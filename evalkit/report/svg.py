@@ -57,6 +57,7 @@ def restyle(drawing: str, *, name: str, title: str, labels: Mapping[str, str]) -
         _refer(element, used)
         if element.text and element.text in labels:
             element.text = clean_line(labels[element.text], LABEL)
+    _lift(root)
     box = root.get("viewBox", "")
     root.attrib.clear()
     root.attrib.update(
@@ -85,6 +86,19 @@ def _drop(element: ET.Element) -> None:
             _drop(child)
     if len(element):
         element.text = None
+
+
+def _lift(element: ET.Element) -> None:
+    """Put what lies in groups that say nothing, and in empty ones, into their parent: a browser must lay out every element."""
+    lifted: list[ET.Element] = []
+    for child in element:
+        _lift(child)
+        bare = child.tag == "g" and not child.attrib
+        if bare or (child.tag in ("g", "defs") and not len(child)):
+            lifted.extend(child)
+        else:
+            lifted.append(child)
+    element[:] = lifted
 
 
 def _used_ids(root: ET.Element, name: str) -> dict[str, str]:

@@ -18,7 +18,8 @@ from evalkit.report.numbers import amount, dollars, duration
 ROWS = 100_000
 """Rows of a page."""
 
-_FIRST = {"failed": 0, "error": 1, "passed": 2}
+OUTCOMES = ("failed", "error", "passed")
+"""Outcomes, in the order in which trials are listed."""
 
 Place = tuple[int, int]
 """Where a trace lies: the block, and the place in it."""
@@ -28,7 +29,7 @@ def listed(rows: Iterable[TrialRecord]) -> list[TrialRecord]:
     """Put trials into the order in which they are shown: failed, in error, passed; within that by task, variant, trial."""
     return sorted(
         rows,
-        key=lambda row: (_FIRST[row.outcome], row.key.suite, row.key.task, row.key.variant, row.key.index),
+        key=lambda row: (OUTCOMES.index(row.outcome), row.key.suite, row.key.task, row.key.variant, row.key.index),
     )
 
 
@@ -74,7 +75,7 @@ def index(
         "variant": variant_of,
         "stop": stop_of,
         "trial": [row.key.index for row in listing],
-        "outcome": [("failed", "error", "passed").index(row.outcome) for row in listing],
+        "outcome": [OUTCOMES.index(row.outcome) for row in listing],
         "turns": [row.tally.known("turns") for row in listing],
         "tokens": [amount(row.tally.known("tokens")) for row in listing],
         "usd": [dollars(row.tally.usd) for row in listing],

@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from benchmarks import analysis, coverage, latency, sdk, stopping, type1
+from benchmarks import analysis, coverage, latency, report, sdk, stopping, type1
 from benchmarks.laws import LAWS
 
 
@@ -98,3 +98,13 @@ def test_trials_through_the_sdk_are_held_against_the_bare_sdk(capsys: pytest.Cap
     assert (found["trials"], found["passed"]) == (8, 8)
     assert isinstance(found["of_bare"], float)
     assert found["of_bare"] > 0.0
+
+
+def test_the_page_of_a_run_is_metered_from_its_making_to_its_opening(capsys: pytest.CaptureFixture[str]) -> None:
+    found = last_line(
+        report, capsys, "--trials", "64", "--times", "1", "--suite", "structured-output", "--config", "quickstart"
+    )
+    assert (found["trials"], found["variants"]) == (64, 4)
+    assert isinstance(found["report_cpu_s"], float)
+    assert 0 < float(str(found["page_mb"])) < 10
+    assert found["open_s"] is None or found["elements"]

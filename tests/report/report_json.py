@@ -41,6 +41,7 @@ def a_variant_summary(start: float = 0.9, n: int = 8, **changes: Any) -> dict[st
         "cap_rate": an_estimate(0.104),
         "stops": {"finished": 24 * n - 20, "cap:turns": 20},
         "stops_passed": {"finished": 150, "cap:turns": 4},
+        "stops_errors": {},
         "usd": {"total": 2.4, "per_trial": 0.0125, "per_reliable_success": 0.19},
         "turns": {"p50": 4.0, "p95": 6.0},
         "tokens": {"p50": 2100.0, "p95": 5200.0},

@@ -144,7 +144,7 @@ def test_trials_are_chosen_by_outcome_variant_stop_and_task(visit: Open) -> None
     assert rows.count() == 0
     assert shown.locator("#status").inner_text() == "0 of 0 chosen trials shown"
     shown.get_by_role("button", name="Clear").click()
-    count(shown, "#rows tr", 50)
+    count(shown, "#rows tr", 40)
     shown.get_by_role("button", name="Show more").click()
     assert rows.count() == 80
 
@@ -239,7 +239,7 @@ def test_four_thousand_trials_stay_light(visit: Open, files: dict[str, Path]) ->
     shown = visit("large")
     assert files["large"].stat().st_size <= 10_000_000
     assert shown.evaluate("document.querySelectorAll('*').length") <= 5_000
-    assert "50 of 4,000 chosen trials shown" in shown.locator("#status").inner_text()
+    assert "40 of 4,000 chosen trials shown" in shown.locator("#status").inner_text()
     read_first(shown)
 
 

@@ -67,6 +67,10 @@ def test_a_gate_gives_the_word(word: str, symbol: str) -> None:
 def test_nothing_measured_and_nothing_defined_are_said() -> None:
     assert verdict(a_summary({})).sentence == "No trial has been measured."
     hats = {"1": an_estimate(None, why="one task has no trial")}
+    none = a_variant_summary(pass_hat=hats, passed=0, failed=0, errors=0, trials=0, missing=8)
+    assert verdict(a_summary({"react": none})).sentence == "No trial has been run yet, of 8 planned."
+    broken = {**none, "errors": 3, "trials": 3, "missing": 5}
+    assert verdict(a_summary({"react": broken})).sentence == "No trial could be judged: 3 trials of 8 ended in error."
     undefined = a_summary({"react": a_variant_summary(pass_hat=hats)})
     assert verdict(undefined).sentence == "pass@1 is undefined: trials are missing, in error, or too few."
     assert list(reasons(undefined, [1])) == ["react: pass@1 undefined, one task has no trial"]

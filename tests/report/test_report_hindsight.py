@@ -142,8 +142,7 @@ def test_hostile_names_add_no_element() -> None:
 
 def test_a_run_without_trials_still_has_its_sections() -> None:
     html = a_whole_page([], summary=a_summary({}), tasks=[])
-    assert "No trial passed that a tighter cap could have ended." in html
-    assert "No trial failed." in html
+    assert html.count("No trial has been judged.") >= 2
 
 
 def test_where_no_task_has_both_there_is_nothing_to_hold_failures_against(records: list[TrialRecord]) -> None:

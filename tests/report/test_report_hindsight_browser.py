@@ -177,6 +177,28 @@ def test_a_trace_leads_to_its_pair_whose_halves_hold_all_of_both(visit: Any) -> 
         assert calls[0] == calls[1]
 
 
+def test_a_passing_trial_leads_to_the_failing_one_too(visit: Any) -> None:
+    shown = visit("ordinary")
+    shown.locator("table.beginnings a[href^='#pair/']").first.click()
+    shown.wait_for_selector("#pair .parting")
+    heads = shown.locator("#pair .head h3").all_inner_texts()
+    task, variant, _ = heads[1].split(" · ")
+    shown.locator("#pair-close").click()
+    shown.fill("#f-task", task)
+    shown.select_option("#f-variant", label=variant)
+    shown.select_option("#f-outcome", label="passed")
+    for button in shown.locator("button.read").all():
+        button.click()
+    stories = shown.locator(".story.passed")
+    shown.locator(".story.passed a[href^='#pair/']").first.wait_for()
+    links = {story.locator("h3").inner_text(): story.locator("a").inner_text() for story in stories.all()}
+    assert links[heads[1]] == f"Hold it beside {heads[0].split(' · ')[2]}, which failed"
+    others = [text for head, text in links.items() if head != heads[1]]
+    assert all(re.fullmatch(r"(Hold it beside|See where) trial \d+, which failed.*", text) for text in others)
+    shown.locator(".story.passed a[href^='#pair/']").first.click()
+    shown.wait_for_selector("#pair .parting")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_pair_fits_a_small_screen_and_stands_out(visit: Any, scheme: str) -> None:
     shown = visit("ordinary", viewport={"width": 360, "height": 740}, color_scheme=scheme)

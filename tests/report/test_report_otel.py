@@ -19,7 +19,8 @@ from report_records import a_run
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Spec
 from evalkit.report.otel import send_spans, write_spans
-from evalkit.report.spans import FIRST, Sender, Span
+from evalkit.report.span import FIRST, Span
+from evalkit.report.spans import Sender
 
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
 

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 from report_json import a_comparison, a_gate, a_summary, a_task_row, a_variant_summary, an_about, an_estimate
 from report_pages import VARIANTS, a_hostile_page, a_page, an_alarm, keeper
-from report_records import a_run, bare
+from report_records import a_run, a_table, bare
 
 from evalkit.core.record import TrialRecord
 from evalkit.report.page import write_page
+from evalkit.report.sections import stops
 from evalkit.report.terminal import headline
 
 VOID = {"meta", "link", "input", "img", "br"}
@@ -211,6 +212,25 @@ def test_a_run_without_anything_is_still_a_page() -> None:
     assert "Gate:" not in html
 
 
+def test_where_every_trial_is_in_error_nothing_is_drawn_and_no_section_speaks_of_passing() -> None:
+    hats = {str(k): an_estimate(None, why="in error") for k in (1, 2)}
+    unknown = {"total": None, "per_trial": None, "per_reliable_success": None}
+    ends: dict[str, Any] = {"stops": {"finished": 8}, "stops_passed": {}, "stops_errors": {"finished": 8}}
+    one = a_variant_summary(pass_hat=hats, passed=0, failed=0, errors=8, trials=8, missing=0, usd=unknown, **ends)
+    html = a_page([], summary=a_summary({"react": one}), comparisons=[], gate=None, about=an_about("react"))
+    assert "No trial could be judged: 8 trials of 8 ended in error." in html
+    assert "figure-decay" not in html.partition("</style>")[2]
+    assert "figure-stops" not in html.partition("</style>")[2]
+    assert "Every trial that ended is in error" in html
+    assert "Ringed variants" not in html
+
+
+def test_trials_in_error_are_on_neither_side_of_a_bar() -> None:
+    ends: dict[str, Any] = {"stops": {"finished": 8}, "stops_passed": {"finished": 4}, "stops_errors": {"finished": 3}}
+    row = stops(a_summary({"react": a_variant_summary(**ends)}))["rows"][0]
+    assert (row["left"], row["right"]) == ([1 / 8], [4 / 8])
+
+
 def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
     hats = {"1": an_estimate(0.5), "2": an_estimate(None, why="1 of 3 tasks has fewer than 2 judged trials")}
     unknown = {"total": None, "per_trial": None, "per_reliable_success": None}
@@ -231,10 +251,49 @@ def test_long_lists_are_cut_and_what_is_left_out_is_counted() -> None:
     stops = {f"detector:{number}": 1 for number in range(40)}
     summary = a_summary({"react": a_variant_summary(stops=stops)})
     html = a_page(tasks=tasks, gate={"verdict": "pass", "rules": rules}, summary=summary)
-    assert "2,520 of 3,000 tasks are not in this table" in html
+    assert re.search("2,[0-9]{3} of 3,000 tasks are not in this table", html)
     assert "50 more rules are not shown" in html
     assert "<details>\n<summary>150 rules: 150 pass</summary>" in html
     assert "33 others" in html
+    assert len(outline(html).elements) < 5_000
+
+
+def test_a_page_of_very_many_variants_tells_of_the_baseline_and_the_highest_and_says_so() -> None:
+    names = [f"v{number:02d}" for number in range(60)]
+    variants = {name: a_variant_summary(0.3 + 0.01 * place) for place, name in enumerate(names)}
+    html = a_page(
+        summary=a_summary(variants),
+        tasks=[a_task_row(f"t{number}", "bench", **dict.fromkeys(names, number % 9)) for number in range(200)],
+        comparisons=[
+            a_comparison(variant=name, metric=metric) for name in names[1:] for metric in ("pass^8", "pass@1")
+        ],
+        about=an_about(*names),
+    )
+    assert "This page tells of 10 of 60 variants: the baseline and those whose pass^8 is highest." in html
+    table = html.partition('<table class="headline">')[2].partition("</table>")[0]
+    assert [name for name in names if f"<bdi>{name}</bdi>" in table] == [names[0], *names[-9:]]
+    assert len(outline(html).elements) < 5_000
+
+
+def test_where_a_page_is_full_the_caps_give_way_before_the_tasks_and_it_says_so() -> None:
+    records = list(a_run(2, [f"v{number}" for number in range(10)]))
+    names = sorted({record.key.variant for record in records})
+    rules = [{**a_gate()["rules"][0], "task": f"t{number}"} for number in range(100)]
+    alarms = {f"detector-{number}": an_alarm() for number in range(5)}
+    html = a_page(
+        records,
+        table=a_table(records, baseline=names[0]),
+        summary=a_summary({name: a_variant_summary(0.5, detectors=alarms) for name in names}),
+        tasks=[a_task_row(f"t{number}", "bench", **dict.fromkeys(names, 5)) for number in range(100)],
+        comparisons=[
+            a_comparison(variant=name, metric=metric) for name in names[1:] for metric in ("pass^8", "pass@1")
+        ],
+        gate={"verdict": "pass", "rules": rules},
+        about=an_about(*names),
+    )
+    assert re.search("Caps on tokens, .* are left out, for this page is full", html)
+    assert html.count("<summary>Cap on") == 1
+    assert html.partition('<table class="tasks">')[2].partition("</table>")[0].count('<th scope="row">') >= 10
     assert len(outline(html).elements) < 5_000
 
 
@@ -245,7 +304,7 @@ def test_tasks_that_tell_variants_apart_stand_first() -> None:
         a_task_row("near", react=8, plan=7),
     ]
     html = a_page(tasks=tasks)
-    places = [html.index(f"<bdi>{name}</bdi>") for name in ("far", "near", "same")]
+    places = [html.index(f">{name}</th>") for name in ("far", "near", "same")]
     assert places == sorted(places)
 
 

@@ -24,7 +24,8 @@ from evalkit.core.record import (
     TrialRecord,
     Unanswered,
 )
-from evalkit.report.spans import Sender, Span
+from evalkit.report.span import Span
+from evalkit.report.spans import Sender
 
 PROVIDER = Spec(kind="anthropic", options={"model": "claude-x"})
 

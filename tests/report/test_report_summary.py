@@ -118,6 +118,12 @@ def test_stops_count_all_trials_and_those_whose_graders_said_pass() -> None:
     assert react["cap_rate"]["value"] == 0.5
 
 
+def test_a_trial_whose_grader_broke_is_in_error_however_it_stopped() -> None:
+    react = summary_of(trials("a", "passed", "failed", "error"), planned=3)["variants"]["react"]
+    assert react["stops"] == {"finished": 3}
+    assert react["stops_errors"] == {"finished": 1}
+
+
 def test_only_a_simulated_run_is_called_simulated() -> None:
     records = trials("a", "passed")
     assert summary_of(records, 1)["natures"] == ["simulated"]

@@ -1,7 +1,7 @@
 "use strict";
 // Lists the trials of the page and unpacks their traces when asked. Text reaches the page through textContent alone.
 (() => {
-  const PAGE = 50;
+  const PAGE = 40;
   const OUTCOMES = ["failed", "error", "passed"];
   const MARKS = { failed: "✗", error: "!", passed: "✓" };
   const SYMBOLS = { thought: "…", model: "●", call: "→", result: "←", retry: "↻", note: "✎", stop: "■", broken: "!", cut: "⋮", mechanism: "◆" };
@@ -94,13 +94,31 @@
     return list;
   };
 
+  // The failing trial whose pair a trial belongs to: itself, or one of the same task and variant, that which it is held beside first; else -1.
+  const partner = (row) => {
+    if (index.beside[row] >= 0) return row;
+    const own = index.beside.indexOf(row);
+    if (own >= 0 || OUTCOMES[index.outcome[row]] !== "passed") return own;
+    return index.beside.findIndex(
+      (other, at) => other >= 0 && index.task[at] === index.task[row] && index.variant[at] === index.variant[row],
+    );
+  };
+
+  const pairing = (row, failed) => {
+    const beside = index.beside[failed];
+    if (row === failed) return `Hold it beside trial ${index.trial[beside]}, which passed`;
+    if (row === beside) return `Hold it beside trial ${index.trial[failed]}, which failed`;
+    return `See where trial ${index.trial[failed]}, which failed, parts from trial ${index.trial[beside]}, which passed too`;
+  };
+
   const story = ({ head, steps }, row) => {
     const box = element("article", `story ${head.outcome}`);
     box.tabIndex = -1;
     box.append(heading(head));
-    if (index.beside[row] >= 0) {
-      const link = element("a", "", `Hold it beside trial ${index.trial[index.beside[row]]}, which passed`);
-      link.href = `#pair/${row}`;
+    const failed = partner(row);
+    if (failed >= 0) {
+      const link = element("a", "", pairing(row, failed));
+      link.href = `#pair/${failed}`;
       box.append(link);
     }
     box.append(listed(steps));
