@@ -46,7 +46,14 @@ GRACE = 10.0
 REPORTS = Path("reports")
 COMMAND = Command("run", "Run each task of the suites n times under each loop variant, and show pass^k.")
 COMMAND.argument("suites", nargs="+", help="suite files (suites/*.yaml)")
-COMMAND.option("-c", "--config", help="file of loop variants; else those that the suites name", many=True, default=())
+COMMAND.option(
+    "-c",
+    "--config",
+    help="file of loop variants; else those that the suites name",
+    many=True,
+    default=(),
+    once=os.path.realpath,
+)
 COMMAND.option("--variant", help="only this variant", many=True, default=())
 COMMAND.option("--task", help="only this task", many=True, default=())
 COMMAND.option("--tag", help="only tasks with this tag", many=True, default=())
