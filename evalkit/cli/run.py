@@ -27,6 +27,7 @@ from evalkit.cli.output import say, tell
 from evalkit.cli.progress import KINDS, Counts, progress
 from evalkit.cli.readiness import check_ready
 from evalkit.cli.reading import numbers
+from evalkit.cli.targets import refuse_foreign
 from evalkit.core.clock import SystemClock
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Config, Suite, Trial, Variant
@@ -119,6 +120,11 @@ def run(values: Values) -> int:
     if values.out is not None and (not values.out or Path(values.out).is_file()):
         what = "is empty" if not values.out else "is a file"
         raise ConfigurationError.of(f"--out {values.out!r}", what, "name a folder, or leave --out away")
+    if values.out and values.new:
+        mend = "leave --new away and name a folder that does not exist, or leave --out away"
+        raise ConfigurationError.of("--new", "does nothing with --out, which names the folder itself", mend)
+    if values.out:
+        refuse_foreign("--out", Path(values.out))
     plan = _plan(values)
     if values.dry_run:
         say(described(plan.config.variants, plan.suites, plan.trials(), _folder(values, plan)[0]))

@@ -30,6 +30,7 @@ def test_nothing_is_asked_for_twice(
     monkeypatch.chdir(tmp_path)
     write(tmp_path)
     (tmp_path / "link.yaml").symlink_to("suite.yaml")
+    code: object
     try:
         code = main(["run", "suite.yaml", *more])
     except SystemExit as ended:
@@ -70,3 +71,12 @@ def test_a_variable_that_sets_nothing_is_told_of() -> None:
     assert len(told) == 2
     assert "did you mean EVALKIT_MAX_USD?" in told[0]
     assert "did you mean EVALKIT_JOBS?" in told[1]
+
+
+@pytest.mark.parametrize("words", [("whatif", "nosuch"), ("gate", "nosuch", "--max-drop", "0.1")])
+def test_a_run_that_there_is_not_is_told_first(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 4
+    assert "nosuch" in capsys.readouterr().err
