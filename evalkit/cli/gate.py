@@ -53,11 +53,11 @@ COMMAND.switch("--json", help="one JSON object on stdout")
 
 def run(values: Values) -> int:
     """Judge, say why, and give the verdict as the exit code."""
-    asked(values, sides=1)
-    ready(values.junit, github=values.github)
-    _check(values)
     with ExitStack() as stack:
         found = held_run(stack, values.run)
+        asked(values, sides=1)
+        ready(values.junit, github=values.github)
+        _check(values)
         refuse_replayed(found)
         verdict, other = _judged(values, found, stack)
         code = _code(CODES[verdict.verdict], values.on_inconclusive)

@@ -82,7 +82,7 @@ COMMAND = Command(
 )
 COMMAND.argument("files", nargs="+", help="result files; folders for harbor and tau2_bench")
 COMMAND.option("--format", help="the files' format; else it is recognised", choices=parts.kinds(FAMILY))
-COMMAND.option("--name", help="name of a file's variant; as often as there are files", many=True, default=())
+COMMAND.option("--name", help="name of a file's variant; as often as there are files", many=True, default=(), once=None)
 COMMAND.option("--suite-name", help="name of the suite; else as the files say")
 COMMAND.option("--scorer", help="which of several scores counts (inspect_log, harbor)")
 for _name, _what in COLUMNS.items():

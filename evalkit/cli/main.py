@@ -12,31 +12,12 @@ from difflib import get_close_matches
 from importlib import import_module
 
 from evalkit import __version__
+from evalkit.cli.commands import COMMANDS, MODULES
 from evalkit.cli.exits import TABLE, Exit
 from evalkit.cli.output import say, tell
+from evalkit.cli.variables import unknown
 from evalkit.core.errors import ConfigurationError, EvalkitError
 from evalkit.report.clean import clean
-
-COMMANDS = {
-    "init": "write a small suite and its config to start from, also for an agent of your own",
-    "run": "run suites under loop variants, n trials a task, and show pass^k",
-    "show": "show a run, a task, a trial's trace, or the variants of a config",
-    "report": "write the HTML report of a run",
-    "compare": "compare the variants of a run with its baseline, or two runs",
-    "gate": "judge a run by rules such as 'pass^8>=0.7', for CI",
-    "plan": "say what a run would cost and what it could show, before it is made",
-    "whatif": "what a run would have been under tighter caps",
-    "import": "take in results of other harnesses, to show, compare and gate them",
-    "export": "write a run as CSV, JSON lines or Parquet, and its figures",
-    "doctor": "say what this machine has, or what is the matter with a run's folder",
-    "validate": "check suites and configs without running anything",
-    "schema": "write the JSON Schema of suites or configs, for editors",
-    "serve-sim": "serve the simulated model behind a Messages API on loopback",
-}
-
-
-MODULES = {"serve-sim": "serve_sim", "import": "import_"}
-"""Modules of commands whose name no module can have."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -71,12 +52,14 @@ def usage() -> str:
 
 def _guarded(name: str, words: Sequence[str]) -> int:
     """Import and run one command; mistakes become messages."""
-    command = import_module(f"evalkit.cli.{MODULES.get(name, name)}")
+    command = import_module(MODULES[name])
     try:
         values = command.COMMAND.parse(words)
         if values.print_config:
             say(values.described())
             return Exit.OK
+        for warning in unknown(os.environ):
+            tell(clean(f"warning: {warning}"))
         code: int = command.run(values)
     except ConfigurationError as error:
         tell(clean(f"evalkit {name}: {error}" if len(error.problems) == 1 else f"evalkit {name}:\n{error}"))

@@ -9,15 +9,17 @@ from __future__ import annotations
 import argparse
 import os
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from evalkit.cli.commands import COMMANDS
 from evalkit.cli.exits import TABLE
-from evalkit.core.errors import ConfigurationError
+from evalkit.core.errors import ConfigurationError, Problem
 
+PREFIX = "EVALKIT_"
 TRUE, FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 
@@ -30,6 +32,29 @@ class Option:
     default: Any
     many: bool
     choices: Sequence[str] | None
+    once: Callable[[str], Any] | None = None
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return f"{PREFIX}{self.name.upper()}"
+
+
+class Single(argparse.Action):
+    """Takes a flag's value, and refuses a second one: which of them was meant is nobody's to guess."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the value."""
+        if hasattr(namespace, self.dest):
+            before = getattr(namespace, self.dest)
+            parser.error(f"argument {option_string}: is given twice, {before!r} and {values!r}: give it once")
+        setattr(namespace, self.dest, values)
 
 
 @dataclass(slots=True)
@@ -40,6 +65,7 @@ class Command:
     summary: str
     parser: argparse.ArgumentParser = field(init=False)
     options: dict[str, Option] = field(default_factory=dict)
+    files: str | None = None
 
     def __post_init__(self) -> None:
         """Make the parser; every command can print where its values come from."""
@@ -55,7 +81,9 @@ class Command:
         )
 
     def argument(self, name: str, *, help: str, nargs: str | None = None) -> None:  # noqa: A002  # argparse's own word
-        """Add a positional argument."""
+        """Add a positional argument; one that may be several is of files, none of them named twice."""
+        if nargs == "+":
+            self.files = name
         self.parser.add_argument(name, help=help, **({"nargs": nargs} if nargs else {}))  # type: ignore[arg-type]  # nargs is left out where there is none
 
     def option(
@@ -67,10 +95,14 @@ class Command:
         many: bool = False,
         choices: Sequence[str] | None = None,
         metavar: str | None = None,
+        once: Callable[[Any], Any] | None = str,
     ) -> None:
-        """Add an option that takes a value; `many` makes it repeatable (a comma separates values in the environment)."""
+        """Add an option that takes a value; `many` makes it repeatable (a comma separates values in the environment).
+
+        No two values of a repeatable one may be alike by `once`; None lets them.
+        """
         name = flags[-1].lstrip("-").replace("-", "_")
-        self.options[name] = Option(name=name, convert=convert, default=default, many=many, choices=choices)
+        self.options[name] = Option(name=name, convert=convert, default=default, many=many, choices=choices, once=once)
         shown = f"{help} [{default}]" if default not in (None, ()) else help
         self.parser.add_argument(
             *flags,
@@ -80,7 +112,7 @@ class Command:
             default=argparse.SUPPRESS,
             choices=choices,
             metavar=metavar,
-            action="append" if many else "store",
+            action="append" if many else Single,
         )
 
     def switch(self, *flags: str, help: str) -> None:  # noqa: A002  # argparse's own word
@@ -97,18 +129,22 @@ class Command:
         filed = _file_values(self.name, self.options)
         values, origins = dict(given), {}
         for name, option in self.options.items():
-            variable = f"EVALKIT_{name.upper()}"
+            variable, place = option.variable, f"--{name.replace('_', '-')}"
             if name in given:
                 origins[name] = "flag"
             elif variable in os.environ:
-                values[name] = _from_text(option, os.environ[variable], variable)
-                origins[name] = variable
+                place, origins[name] = variable, variable
+                values[name] = _from_text(option, os.environ[variable], place)
             elif name in filed:
-                values[name] = _from_text(option, filed[name], f"pyproject.toml [tool.evalkit.{self.name}] {name}")
-                origins[name] = "pyproject.toml"
+                place, origins[name] = f"pyproject.toml [tool.evalkit.{self.name}] {name}", "pyproject.toml"
+                values[name] = _from_text(option, filed[name], place)
             else:
                 values[name] = option.default
                 origins[name] = "default"
+            if option.many and option.once is not None:
+                _refuse_twins(place, values[name], option.once)
+        if self.files is not None:
+            _refuse_twins("", values[self.files], os.path.realpath)
         return Values(values=values, origins=origins)
 
 
@@ -169,6 +205,17 @@ def share(text: str) -> float:
     return number
 
 
+def _refuse_twins(place: str, given: Sequence[Any], once: Callable[[Any], Any]) -> None:
+    """Refuse values that are alike by `once`: nobody can tell whether the second was meant to be another, or the same once more."""
+    seen: dict[Any, Any] = {}
+    for value in given:
+        mark = once(value)
+        if mark in seen:
+            what = "is given twice" if seen[mark] == value else f"is the same as {seen[mark]}"
+            raise ConfigurationError.of(f"{place} {value}".strip(), what, "give it once")
+        seen[mark] = value
+
+
 def _from_text(option: Option, given: Any, place: str) -> Any:
     """Convert a value of the environment or the file as a flag's would be."""
     if option.convert is None:
@@ -176,6 +223,8 @@ def _from_text(option: Option, given: Any, place: str) -> Any:
         if text not in TRUE + FALSE:
             raise ConfigurationError.of(place, f"{given!r} is neither on nor off", "write true or false")
         return text in TRUE
+    if isinstance(given, dict) or (isinstance(given, list) and not option.many):
+        raise ConfigurationError.of(place, f"{given!r} is not one value", "write one")
     if option.many:
         parts = given if isinstance(given, list) else [part for part in str(given).split(",") if part]
         return [_converted(option, str(part), place) for part in parts]
@@ -193,20 +242,37 @@ def _converted(option: Option, text: str, place: str) -> Any:
     return value
 
 
-def _file_values(command: str, options: dict[str, Option]) -> dict[str, Any]:
-    """Read the command's table of `pyproject.toml` in the working folder; unknown names are refused."""
+def _file_values(command: str, options: Mapping[str, Option]) -> dict[str, Any]:
+    """Read the command's table of `pyproject.toml` in the working folder; unknown commands and options are refused."""
     file = Path("pyproject.toml")
     if not file.is_file():
         return {}
     try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("evalkit", {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        tables = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise ConfigurationError.of("pyproject.toml", f"cannot be read: {error}") from error
-    table = tables.get(command, {}) if isinstance(tables, dict) else {}
-    values = {str(name).replace("-", "_"): value for name, value in table.items()}
-    for name in values:
-        if name not in options:
-            near = get_close_matches(name, options, 1)
-            mend = f"did you mean {near[0]}?" if near else f"there are: {', '.join(options)}"
-            raise ConfigurationError.of(f"pyproject.toml [tool.evalkit.{command}]", f"unknown option {name!r}", mend)
+    ours = _table("tool.evalkit", _table("tool", tables).get("evalkit", {}))
+    _refuse_unknown("tool.evalkit", "command", ours, COMMANDS)
+    name = f"tool.evalkit.{command}"
+    values = {key.replace("-", "_"): value for key, value in _table(name, ours.get(command, {})).items()}
+    _refuse_unknown(name, "option", values, options)
     return values
+
+
+def _table(name: str, found: Any) -> dict[str, Any]:
+    """What should be a table of the file; raises `ConfigurationError` where it is none."""
+    if not isinstance(found, dict):
+        raise ConfigurationError.of(f"pyproject.toml {name}", f"{found!r} is no table", f"write [{name}] over its keys")
+    return found
+
+
+def _refuse_unknown(table: str, what: str, given: Collection[str], known: Collection[str]) -> None:
+    """Refuse keys of the file that name nothing, all at once, each with what was meant."""
+    problems = []
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            mend = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+            problems.append(Problem(where=f"pyproject.toml [{table}]", what=f"unknown {what} {name!r}", mend=mend))
+    if problems:
+        raise ConfigurationError(*problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,14 @@ COMMAND = Command(
     "plan", "Say what a run of the suites would cost and what drop in pass^k it could show. Runs nothing."
 )
 COMMAND.argument("suites", nargs="+", help="suite files (suites/*.yaml)")
-COMMAND.option("-c", "--config", help="file of loop variants; else those that the suites name", many=True, default=())
+COMMAND.option(
+    "-c",
+    "--config",
+    help="file of loop variants; else those that the suites name",
+    many=True,
+    default=(),
+    once=os.path.realpath,
+)
 COMMAND.option("--variant", help="only this variant", many=True, default=())
 COMMAND.option("--task", help="only this task", many=True, default=())
 COMMAND.option("--tag", help="only tasks with this tag", many=True, default=())

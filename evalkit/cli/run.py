@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from evalkit.cli.chosen import Plan, chosen
 from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import conclude, judged, own_gate
 from evalkit.cli.confine import LEVELS, RECORD, going_on, natures, settle
@@ -28,16 +28,12 @@ from evalkit.cli.progress import KINDS, Counts, progress
 from evalkit.cli.readiness import check_ready
 from evalkit.cli.reading import numbers
 from evalkit.cli.stumbling import stumbled
+from evalkit.cli.targets import refuse_foreign
 from evalkit.core.clock import SystemClock
 from evalkit.core.errors import ConfigurationError
-from evalkit.core.plan import Config, Suite, Trial, Variant
-from evalkit.core.sandbox import PLAIN, Sandbox
-from evalkit.load import load
 from evalkit.run.backends import BACKENDS, backend
 from evalkit.run.execute import Brake, Ended, Execution
 from evalkit.run.play import play
-from evalkit.run.schedule import schedule
-from evalkit.run.select import Choice, select
 from evalkit.store.folder import find_resumable, new_folder
 from evalkit.store.manifest import Manifest, fingerprint, new_manifest, united
 from evalkit.store.origin import origin
@@ -47,7 +43,14 @@ GRACE = 10.0
 REPORTS = Path("reports")
 COMMAND = Command("run", "Run each task of the suites n times under each loop variant, and show pass^k.")
 COMMAND.argument("suites", nargs="+", help="suite files (suites/*.yaml)")
-COMMAND.option("-c", "--config", help="file of loop variants; else those that the suites name", many=True, default=())
+COMMAND.option(
+    "-c",
+    "--config",
+    help="file of loop variants; else those that the suites name",
+    many=True,
+    default=(),
+    once=os.path.realpath,
+)
 COMMAND.option("--variant", help="only this variant", many=True, default=())
 COMMAND.option("--task", help="only this task", many=True, default=())
 COMMAND.option("--tag", help="only tasks with this tag", many=True, default=())
@@ -84,36 +87,10 @@ COMMAND.switch("--no-color", help="plain text")
 COMMAND.switch("--json", help="print the run's summary as one JSON object on stdout")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be run: all that the files hold, and what was chosen of it."""
-
-    all_suites: tuple[Suite, ...]
-    all_variants: tuple[Variant, ...]
-    suites: tuple[Suite, ...]
-    config: Config
-    seed: int
-    abreast: int = 1
-    sandbox: Sandbox = PLAIN
-    level: str = ""
-
-    def trials(self) -> Iterator[Trial]:
-        """The trials that this makes, in their order."""
-        return schedule(self.suites, self.config.variants, self.seed, self.sandbox, abreast=self.abreast)
-
-
 def run(values: Values) -> int:
     """Run; gives 0 measured, 2 usage, 3 and 1 by the gates where they count, 4 incomplete, 130 interrupted."""
-    if values.origins["curtail"] == "flag" and not values.gate:
-        raise ConfigurationError.of("--curtail", "does nothing without --gate", "add --gate, or leave --curtail away")
-    if values.dry_run and values.json:
-        raise ConfigurationError.of(
-            "--json", "does nothing with --dry-run, which measures nothing", "leave one of them away"
-        )
-    if values.out is not None and (not values.out or Path(values.out).is_file()):
-        what = "is empty" if not values.out else "is a file"
-        raise ConfigurationError.of(f"--out {values.out!r}", what, "name a folder, or leave --out away")
-    plan = _plan(values)
+    _check(values)
+    plan = chosen(values)
     if values.dry_run:
         say(described(plan.config.variants, plan.suites, plan.trials(), _folder(values, plan)[0]))
         return Exit.OK
@@ -143,19 +120,22 @@ def run(values: Values) -> int:
         return _finish(values, store, ended, command)
 
 
-def _plan(values: Values) -> Plan:
-    """Load the files and choose from them."""
-    suites, config = load([Path(one) for one in values.suites], [Path(one) for one in values.config])
-    choice = Choice(
-        variants=tuple(values.variant),
-        tasks=tuple(values.task),
-        tags=tuple(values.tag),
-        limit=values.limit,
-        trials=values.trials,
-    )
-    chosen, chosen_config = select(suites, config, choice)
-    abreast = values.jobs if values.first_failure else 1
-    return Plan(suites, config.variants, chosen, chosen_config, seed=values.seed, abreast=abreast)
+def _check(values: Values) -> None:
+    """Refuse flags that would do nothing, and a folder that no run can go to."""
+    if values.origins["curtail"] == "flag" and not values.gate:
+        raise ConfigurationError.of("--curtail", "does nothing without --gate", "add --gate, or leave --curtail away")
+    if values.dry_run and values.json:
+        raise ConfigurationError.of(
+            "--json", "does nothing with --dry-run, which measures nothing", "leave one of them away"
+        )
+    if values.out is not None and (not values.out or Path(values.out).is_file()):
+        what = "is empty" if not values.out else "is a file"
+        raise ConfigurationError.of(f"--out {values.out!r}", what, "name a folder, or leave --out away")
+    if values.out and values.new:
+        mend = "leave --new away and name a folder that does not exist, or leave --out away"
+        raise ConfigurationError.of("--new", "does nothing with --out, which names the folder itself", mend)
+    if values.out:
+        refuse_foreign("--out", Path(values.out))
 
 
 def _confined(values: Values, plan: Plan) -> Plan:

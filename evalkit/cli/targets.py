@@ -49,3 +49,19 @@ def target(flag: str, written: str | Path, ours: Callable[[bytes], bool]) -> Pat
             where, "holds something else than such results", "choose another file, or delete it first"
         )
     return real
+
+
+def refuse_foreign(flag: str, folder: Path) -> None:
+    """Refuse a folder for a run that holds something and no run: results would lie among files of other kinds. What a killed start left may stay."""
+    where = f"{flag} {folder}"
+    try:
+        held = {path.name for path in folder.iterdir()}
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ConfigurationError.of(where, f"cannot be used: {error.strerror}", "choose another folder") from error
+    if manifest.FILE not in held and held - OWN:
+        some = ", ".join(sorted(held - OWN)[:3])
+        raise ConfigurationError.of(
+            where, f"holds no run but other things ({some})", "name an empty folder, or one that does not exist"
+        )

@@ -43,9 +43,9 @@ COMMAND.switch("--json", help="one JSON object on stdout")
 
 def run(values: Values) -> int:
     """Ask the traces; gives 0, or 2 where they cannot tell."""
-    caps = asked(values.cap)
     found = open_run(values.run)
     with found.store:
+        caps = asked(values.cap)
         told = warned(found.about.variants)
         shown = whatif_json(whatif(found.table, courses(found), caps, told=told), caps, found.about)
     if values.json:

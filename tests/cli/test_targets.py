@@ -77,3 +77,25 @@ def test_a_pipe_and_a_device_are_left_as_they_are(here: Path) -> None:
         with pytest.raises(ConfigurationError, match="is a device or a pipe"):
             target("--out", path, lambda _: True)
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_a_folder_of_other_things_is_no_runs_folder(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "mine").mkdir()
+    (here / "mine" / "notes.txt").write_text("precious")
+    for more in ((), ("--dry-run",)):
+        assert evalkit("run", "suite.yaml", "-n", "1", "-o", "mine", *more) == 2
+        assert "holds no run but other things (notes.txt)" in capsys.readouterr().err
+    assert [path.name for path in (here / "mine").iterdir()] == ["notes.txt"]
+
+
+def test_what_a_killed_start_left_is_no_hindrance(here: Path) -> None:
+    (here / "left").mkdir()
+    (here / "left" / "run.lock").touch()
+    assert evalkit("run", "suite.yaml", "-n", "1", "-o", "left", "--no-report") == 0
+
+
+def test_a_new_run_in_a_named_folder_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (here / "r" / "run.json").read_bytes()
+    assert evalkit("run", "suite.yaml", "-n", "1", "-o", "r", "--new") == 2
+    assert "--new: does nothing with --out" in capsys.readouterr().err
+    assert (here / "r" / "run.json").read_bytes() == before
