@@ -15,16 +15,13 @@ from evalkit.core.errors import ConfigurationError, Problem
 from evalkit.core.message import Nature
 from evalkit.core.plan import Spec, Suite, Variant
 from evalkit.core.protocols import RunsInside, RunsOutside, StartsProcesses, nature_of
-from evalkit.core.sandbox import PLAIN, Needs, Sandbox
+from evalkit.core.sandbox import PLAIN, RECORD, Needs, Sandbox
 from evalkit.parts._bubblewrap import KERNEL
 from evalkit.parts._sandbox import probe
 from evalkit.parts.loops._needs import real
 
 LEVELS = ("auto", "bubblewrap", "none", "require")
 UNUSED = "not needed: nothing starts a process"
-RECORD = "sandbox"
-"""Under this name a run's settings hold the levels that it was run at, in their order."""
-
 MEND = "install the package bubblewrap (apt install bubblewrap, dnf install bubblewrap; `evalkit doctor` tells if it works), or accept the risk with --sandbox none"
 
 NARROWER = "keep the agent apart from the suite and its results, or name only files and folders of the agent's"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from evalkit.cli.confine import RECORD
 from evalkit.core.errors import RunInvalid
 from evalkit.core.message import JSON
+from evalkit.core.sandbox import RECORD
 from evalkit.measure.arrays import Ints
 from evalkit.measure.table import Table
 from evalkit.report.about import About

@@ -16,7 +16,7 @@ from pathlib import Path
 from evalkit.cli.chosen import Plan, chosen
 from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import conclude, judged, own_gate
-from evalkit.cli.confine import LEVELS, RECORD, going_on, natures, settle
+from evalkit.cli.confine import LEVELS, going_on, natures, settle
 from evalkit.cli.dryrun import described
 from evalkit.cli.early import ending_early, mark_curtailed
 from evalkit.cli.exits import Exit
@@ -31,6 +31,7 @@ from evalkit.cli.stumbling import stumbled
 from evalkit.cli.targets import refuse_foreign
 from evalkit.core.clock import SystemClock
 from evalkit.core.errors import ConfigurationError
+from evalkit.core.sandbox import RECORD
 from evalkit.run.backends import BACKENDS, backend
 from evalkit.run.execute import Brake, Ended, Execution
 from evalkit.run.play import play

@@ -9,9 +9,9 @@ import shlex
 from collections.abc import Iterator
 
 from evalkit import parts
-from evalkit.cli.confine import RECORD
 from evalkit.core.protocols import RunsInside
 from evalkit.core.record import Reported
+from evalkit.core.sandbox import RECORD
 from evalkit.report.clean import clean
 from evalkit.store.runstore import RunStore
 

@@ -32,3 +32,6 @@ class Needs:
 
 PLAIN = Sandbox()
 """No sandbox."""
+
+RECORD = "sandbox"
+"""Under this name a run's settings hold the levels that it was run at, in their order."""

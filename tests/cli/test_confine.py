@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from cli_makers import run, start, write
 
-from evalkit.cli.confine import RECORD, UNUSED, going_on, settle
+from evalkit.cli.confine import UNUSED, going_on, settle
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Spec, Suite, Task, Variant
-from evalkit.core.sandbox import PLAIN
+from evalkit.core.sandbox import PLAIN, RECORD
 from evalkit.parts._sandbox import probe
 
 held = pytest.mark.skipif(bool(probe()), reason=f"no sandbox: {probe()}")
