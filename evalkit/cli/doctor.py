@@ -20,11 +20,12 @@ from evalkit import __version__
 from evalkit.cli.confine import MEND
 from evalkit.cli.exits import Exit
 from evalkit.cli.options import Command, Values
-from evalkit.cli.output import say, say_json
+from evalkit.cli.output import say, say_json, width
 from evalkit.cli.reading import REPORTS, find
 from evalkit.core.clock import SystemClock
 from evalkit.parts._sandbox import probe
 from evalkit.report.clean import clean_line
+from evalkit.report.layout import entry
 from evalkit.report.numbers import times
 from evalkit.store.disk import network_type
 from evalkit.store.examine import Finding, examine
@@ -51,8 +52,8 @@ def run(values: Values) -> int:
         say_json({"run": str(folder) if folder else None, "findings": [asdict(one) for one in findings]})
     else:
         for one in findings:
-            mend = f"\n{'':12}{clean_line(one.mend, LONGEST)}" if one.mend else ""
-            say(f"{MARKS[one.grade]:<12}{clean_line(one.what, LONGEST)}{mend}")
+            text = clean_line(one.what, LONGEST) + (f"\n{clean_line(one.mend, LONGEST)}" if one.mend else "")
+            say("\n".join(entry(f"{MARKS[one.grade]:<12}", text, width())))
     return Exit.INVALID if any(one.grade in ("incomplete", "damaged") for one in findings) else Exit.OK
 
 

@@ -81,7 +81,12 @@ COMMAND = Command(
     "Several files make one run: files of the same tasks under other variants, or further trials.",
 )
 COMMAND.argument("files", nargs="+", help="result files; folders for harbor and tau2_bench")
-COMMAND.option("--format", help="the files' format; else it is recognised", choices=parts.kinds(FAMILY))
+COMMAND.option(
+    "--format",
+    help=f"the files' format, else it is recognised: {', '.join(parts.kinds(FAMILY))}",
+    choices=parts.kinds(FAMILY),
+    metavar="FORMAT",
+)
 COMMAND.option("--name", help="name of a file's variant; as often as there are files", many=True, default=(), once=None)
 COMMAND.option("--suite-name", help="name of the suite; else as the files say")
 COMMAND.option("--scorer", help="which of several scores counts (inspect_log, harbor)")

@@ -14,7 +14,8 @@ from importlib import import_module
 from evalkit import __version__
 from evalkit.cli.commands import COMMANDS, MODULES
 from evalkit.cli.exits import TABLE, Exit
-from evalkit.cli.output import say, tell
+from evalkit.cli.help import folded
+from evalkit.cli.output import say, tell, width
 from evalkit.cli.variables import unknown
 from evalkit.core.errors import ConfigurationError, EvalkitError
 from evalkit.report.clean import clean
@@ -40,14 +41,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 def usage() -> str:
     """The text of `evalkit --help`."""
     commands = "\n".join(f"  {name:<10} {summary}" for name, summary in COMMANDS.items())
-    return (
+    text = (
         "usage: evalkit COMMAND [ARGUMENTS]\n\n"
-        "Will this agent do it every time? evalkit runs tasks n times under loop variants and measures pass^k,\n"
+        "Will this agent do it every time? evalkit runs tasks n times under loop variants and measures pass^k, "
         "the share of tasks at which k attempts in a row succeed.\n\n"
         f"commands:\n{commands}\n\n"
         "evalkit COMMAND --help tells a command's options; every option may be set by EVALKIT_<OPTION> too.\n\n"
         f"{TABLE}"
     )
+    return folded(text, width())
 
 
 def _guarded(name: str, words: Sequence[str]) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 
 from evalkit.cli.commands import COMMANDS
 from evalkit.cli.exits import TABLE
+from evalkit.cli.help import Help
 from evalkit.core.errors import ConfigurationError, Problem
 
 PREFIX = "EVALKIT_"
@@ -73,7 +74,7 @@ class Command:
             prog=f"evalkit {self.name}",
             description=self.summary,
             epilog=TABLE,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Help,
             allow_abbrev=False,
         )
         self.parser.add_argument(

@@ -17,6 +17,7 @@ from evalkit.load.config import load_config
 from evalkit.measure.estimate import Ask
 from evalkit.measure.table import of_variant
 from evalkit.report.clean import clean_name
+from evalkit.report.layout import wrap
 from evalkit.report.summary import task_rows
 from evalkit.report.terminal import headline, task_table
 from evalkit.report.trace import trace_text
@@ -69,7 +70,7 @@ def _show_run(found: Run, values: Values, ask: Ask) -> int:
         say(headline(summary, width(), color=colour))
         say("\n" + task_table(task_rows(found.table), width(), color=colour))
         say(f"\nsandbox: {clean_name(summary['sandbox'])}")
-        say(f"a trial's trace: evalkit show {values.what} TASK TRIAL --variant VARIANT")
+        say("\n".join(wrap(f"a trial's trace: evalkit show {values.what} TASK TRIAL --variant VARIANT", width())))
     return Exit.OK
 
 
@@ -153,5 +154,5 @@ def _show_variants(values: Values) -> int:
     if values.json:
         say_json({one.name: one.content() for one in chosen})
     else:
-        say(variants_text(chosen, config.baseline))
+        say(variants_text(chosen, config.baseline, width()))
     return Exit.OK

@@ -66,6 +66,12 @@ def wrap(text: str, width: int, indent: str = "") -> list[str]:
     return [indent + piece for line in text.expandtabs(4).split("\n") for piece in _broken(line, room)]
 
 
+def entry(head: str, text: str, width: int) -> list[str]:
+    """Write an entry of a list: what continues its text stands under it."""
+    first, *rest = wrap(text, width, " " * columns(head))
+    return [head + first[columns(head) :], *rest]
+
+
 def table(header: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int, ink: Ink) -> list[str]:
     """Draw a table; a column with a `least` is squeezed where the table is wider than `width`."""
     widths = natural(header, rows)

@@ -11,24 +11,25 @@ from collections.abc import Mapping, Sequence
 from evalkit.core.message import JSON
 from evalkit.core.plan import Variant
 from evalkit.report.clean import clean_line, clean_name
+from evalkit.report.layout import entry, wrap
 
 TOO_MANY = 9
 """Tries of one failed call from which on an outage is made worse by its own retries."""
 
 
-def variants_text(variants: Sequence[Variant], baseline: str | None) -> str:
+def variants_text(variants: Sequence[Variant], baseline: str | None, width: int = 80) -> str:
     """Write each variant: its settings that are not the default's, then its retries."""
-    return "\n\n".join(_variant_text(variant, baseline=variant.name == baseline) for variant in variants)
+    return "\n\n".join(_variant_text(variant, width, baseline=variant.name == baseline) for variant in variants)
 
 
-def _variant_text(variant: Variant, *, baseline: bool) -> str:
+def _variant_text(variant: Variant, width: int, *, baseline: bool) -> str:
     """Write one variant."""
     lines = [clean_name(variant.name) + (" (baseline)" if baseline else "")]
     default = Variant(name="", provider=variant.provider).content()
     for name, value in variant.content().items():
         if name in ("provider", "loop", "context", "caps") or value != default[name]:
-            lines.append(f"  {name:<12} {clean_line(_shown(value))}")
-    return "\n".join([*lines, *_pyramid(variant)])
+            lines += entry(f"  {name:<12} ", clean_line(_shown(value)), width)
+    return "\n".join([*lines, *_pyramid(variant, width)])
 
 
 def retry_warnings(variants: Sequence[Variant]) -> list[str]:
@@ -67,17 +68,18 @@ def _attempts(options: JSON) -> int:
     return max([own if isinstance(own, int) else 1, *map(_attempts, options.values())])
 
 
-def _pyramid(variant: Variant) -> list[str]:
+def _pyramid(variant: Variant, width: int) -> list[str]:
     """Draw the layers at which a failed call is tried again, with the worst case of each."""
     (_, model, by_model), (_, tool, by_tool) = _layers(variant)
-    lines = [
-        "  retries of one failed call, worst case of one attempt at a trial:",
-        f"    model call   {model:>4} = {by_model}; passing faults only (the SDK's own retries are off)",
-        f"    tool call    {tool:>4} = {by_tool}; passing faults only, unseen by the model",
-        "    trial        up to --retries attempts, only where our own world broke, never for its outcome; they come",
-        "                 after the run's other trials, and each is an attempt of its own",
-    ]
-    return [*lines, *(f"  warning: {warning}" for warning in retry_warnings([variant]))]
+    layers = {
+        "    model call   ": f"{model:>4} = {by_model}; passing faults only (the SDK's own retries are off)",
+        "    tool call    ": f"{tool:>4} = {by_tool}; passing faults only, unseen by the model",
+        "    trial        ": "up to --retries attempts, only where our own world broke, never for its outcome; they come after the run's "
+        "other trials, and each is an attempt of its own",
+    }
+    lines = wrap("retries of one failed call, worst case of one attempt at a trial:", width, "  ")
+    lines += [line for head, text in layers.items() for line in entry(head, text, width)]
+    return [*lines, *(line for one in retry_warnings([variant]) for line in entry("  warning: ", one, width))]
 
 
 def _shown(value: JSON) -> str:
