@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalkit.cli.options import Values
+from evalkit.cli.sofar import SoFar
 from evalkit.core.plan import Config, Suite, Trial, Variant
 from evalkit.core.sandbox import PLAIN, Sandbox
 from evalkit.load import load
 from evalkit.run.schedule import schedule
 from evalkit.run.select import Choice, select
+from evalkit.store.runstore import RunStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +50,14 @@ def chosen(values: Values) -> Plan:
     some, config_of_some = select(suites, config, choice)
     abreast = values.jobs if values.first_failure else 1
     return Plan(suites, config.variants, some, config_of_some, seed=values.seed, abreast=abreast)
+
+
+def so_far(plan: Plan, store: RunStore) -> SoFar:
+    """pass^n of what the run holds already of a plan."""
+    found = SoFar.of((trial.key.suite, trial.key.task, trial.key.variant) for trial in plan.trials())
+    chosen = {trial.key.digest for trial in plan.trials()}
+    held = store.columns()
+    for key, *place, outcome in zip(held.key, held.suite, held.task, held.variant, held.outcome, strict=True):
+        if key in chosen:
+            found.add((place[0], place[1], place[2]), outcome)
+    return found

@@ -13,23 +13,29 @@ from types import TracebackType
 from typing import Any, Self
 
 from evalkit.cli.output import tell
+from evalkit.cli.sofar import SoFar
 from evalkit.core.clock import Clock
 from evalkit.core.record import TrialRecord
 
 EVERY = 10.0
 FRAMES_A_SECOND = 8
+SHOWN = 4
+"""Variants of which a plain line tells pass^n."""
+
 KINDS = ("auto", "rich", "plain", "none")
 
 
 @dataclass(slots=True, kw_only=True)
 class Counts:
-    """How far a run is."""
+    """How far a run is; without `so_far` nothing is said of pass^n (where trials are skipped by how others ended, it would be biased)."""
 
     planned: int
     clock: Clock
     done: int = 0
     fresh: int = 0
     usd: float = 0.0
+    unpriced: int = 0
+    so_far: SoFar | None = None
     outcomes: Counter[str] = field(default_factory=Counter)
     stops: Counter[str] = field(default_factory=Counter)
     variants: dict[str, Counter[str]] = field(default_factory=dict)
@@ -43,6 +49,9 @@ class Counts:
         """Count a record; an error that will be tried again counts as an error now and as done when it is."""
         self.fresh += 1
         self.usd += record.tally.usd or 0.0
+        self.unpriced += record.tally.usd is None
+        if self.so_far is not None:
+            self.so_far.add((record.key.suite, record.key.task, record.key.variant), record.outcome)
         self.outcomes[record.outcome] += 1
         self.stops[record.stop.reason] += 1
         self.variants.setdefault(record.key.variant, Counter())[record.outcome] += 1
@@ -56,7 +65,17 @@ class Counts:
         left = (self.planned - self.done) / rate if rate else float("inf")
         outcomes = " ".join(f"{name} {count}" for name, count in sorted(self.outcomes.items()))
         time_left = f"{left:.0f} s left" if left != float("inf") else "time left unknown"
-        return f"{self.done}/{self.planned} trials  {outcomes}  ${self.usd:.4f}  {rate:.1f}/s  {time_left}"
+        spent = f"${self.usd:.4f}" + (f" and {self.unpriced} trials of unknown cost" if self.unpriced else "")
+        spent = "cost unknown" if self.fresh and self.unpriced == self.fresh else spent
+        return f"{self.done}/{self.planned} trials  {outcomes}  {spent}  {rate:.1f}/s  {time_left}"
+
+    def preview(self) -> str:
+        """What pass^n is so far, in one line; empty where nothing is said of it."""
+        if self.so_far is None:
+            return ""
+        told = [f"{name} {text}" for name, text in self.so_far.told().items()]
+        more = f" · {len(told) - SHOWN} more variants" if len(told) > SHOWN else ""
+        return f"{self.so_far.name()} so far: {' · '.join(told[:SHOWN])}{more}"
 
 
 class Plain:
@@ -84,6 +103,8 @@ class Plain:
         if now - self._last >= EVERY:
             self._last = now
             tell(self.counts.line())
+            if preview := self.counts.preview():
+                tell(f"  {preview}")
 
 
 class Silent(Plain):
@@ -132,10 +153,13 @@ class Live(Plain):
         from rich.text import Text  # noqa: PLC0415  # the same
 
         table = Table(box=None, pad_edge=False)
-        for column in ("variant", "passed", "failed", "error"):
+        known = self.counts.so_far
+        told = {} if known is None else known.told()
+        for column in ("variant", "passed", "failed", "error", *(() if known is None else (f"{known.name()} so far",))):
             table.add_column(column, justify="left" if column == "variant" else "right")
         for name, counts in sorted(self.counts.variants.items()):
-            table.add_row(Text(name), *(str(counts[outcome]) for outcome in ("passed", "failed", "error")))
+            cells = [str(counts[outcome]) for outcome in ("passed", "failed", "error")]
+            table.add_row(Text(name), *cells, *([told.get(name, "–")] if known is not None else []))
         stops = "  ".join(f"{name} {count}" for name, count in self.counts.stops.most_common(6))
         bar = ProgressBar(total=self.counts.planned, completed=self.counts.done, width=60)
         return Group(bar, Text(self.counts.line()), table, Text(f"stops: {stops}", style="dim"))

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from evalkit.cli.chosen import Plan, chosen
+from evalkit.cli.chosen import Plan, chosen, so_far
 from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import conclude, judged, own_gate
 from evalkit.cli.confine import LEVELS, going_on, natures, settle
@@ -212,7 +212,9 @@ def _execute(execution: Execution, plan: Plan, store: RunStore, values: Values) 
     """Play the trials; None where running ones had to be given up."""
     done = store.done()
     keys = [trial.key.digest in done for trial in plan.trials()]
-    counts = Counts(planned=len(keys), clock=SystemClock())
+    counts = Counts(
+        planned=len(keys), clock=SystemClock(), so_far=None if values.first_failure else so_far(plan, store)
+    )
     counts.done = sum(keys)
     if counts.done:
         tell(f"{counts.done} of {len(keys)} trials are done already")

@@ -14,10 +14,12 @@ from evalkit.cli.reading import Run, open_run
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.record import TrialRecord
 from evalkit.load.config import load_config
+from evalkit.measure.divergence import Divergences, shared, steps
 from evalkit.measure.estimate import Ask
 from evalkit.measure.table import of_variant
 from evalkit.report.clean import clean_name
 from evalkit.report.layout import wrap
+from evalkit.report.pair import pair_text
 from evalkit.report.summary import task_rows
 from evalkit.report.terminal import headline, task_table
 from evalkit.report.trace import trace_text
@@ -34,6 +36,12 @@ COMMAND.argument("trial", nargs="?", help="which of the task's trials, from 1")
 COMMAND.option("--variant", help="only this variant; a trial of several variants needs it")
 add_confidence(COMMAND, "intervals")
 add_interval(COMMAND)
+COMMAND.option(
+    "--against",
+    help="hold a trial against another of its task: a trial's number, a variant's name, or `auto` (a failing one against the passing one "
+    "that goes along longest, a passing one against a failing one)",
+    metavar="WHICH",
+)
 COMMAND.switch("--full", help="cut nothing off a trace")
 COMMAND.switch("--no-color", help="plain text")
 COMMAND.switch("--json", help="one JSON object on stdout")
@@ -52,6 +60,9 @@ def run(values: Values) -> int:
             found = replace(found, table=of_variant(found.table, values.variant))
         if values.full and values.trial is None:
             raise ConfigurationError.of("--full", "does nothing without a trial", "name a task and a trial")
+        if values.against is not None and (values.trial is None or values.json):
+            what = "does nothing with --json" if values.json else "does nothing without a trial"
+            raise ConfigurationError.of("--against", what, "name a task and a trial, without --json")
         if values.task is None:
             return _show_run(found, values, ask)
         place = found.table.find_task(values.task)
@@ -93,32 +104,63 @@ def _show_task(found: Run, place: int, values: Values) -> int:
 
 def _show_trial(found: Run, place: int, values: Values) -> int:
     """The trace of one trial."""
-    suite, task = found.table.tasks[place]
     index = whole(1)(values.trial) if values.trial.isdecimal() and int(values.trial) > 0 else None
     if index is None:
         raise ConfigurationError.of(f"trial {values.trial}", "is no number of a trial", "trials are counted from 1")
+    record = _whole(found, place, index, values.variant)
+    if values.json:
+        say_json(_facts(record))
+        return Exit.OK
+    colour, piece = colours(no_color=values.no_color), {"piece": None} if values.full else {}
+    caps = {one.name: one.caps for one in found.about.variants}
+    if values.against is None:
+        say(trace_text(record, width(), color=colour, caps=caps.get(record.key.variant), **piece))
+        return Exit.OK
+    other = _other(found, place, record, values.against)
+    alike = shared(steps(record), steps(other))
+    say(pair_text(record, other, alike, width(), color=colour, caps=caps, **piece))
+    return Exit.OK
+
+
+def _whole(found: Run, place: int, index: int, variant: str | None) -> TrialRecord:
+    """A trial with its events."""
+    suite, task = found.table.tasks[place]
     rows = [
         one
         for one in found.store.records()
-        if (one.key.suite, one.key.task, one.key.index) == (suite, task, index)
-        and values.variant in (None, one.key.variant)
+        if (one.key.suite, one.key.task, one.key.index) == (suite, task, index) and variant in (None, one.key.variant)
     ]
     if not rows:
-        what = f"trial {index} of {task}" + (f" under {values.variant}" if values.variant else "")
+        what = f"trial {index} of {task}" + (f" under {variant}" if variant else "")
         raise ConfigurationError.of(what, "the run has no such record", "see `evalkit show RUN TASK`")
     if len(rows) > 1:
         names = ", ".join(one.key.variant for one in rows)
         raise ConfigurationError.of(
             f"trial {index} of {task}", "several variants have it", f"add --variant, one of {names}"
         )
-    record = found.store.record(rows[0].key.digest)
-    if values.json:
-        say_json(_facts(record))
-        return Exit.OK
-    colour = colours(no_color=values.no_color)
-    caps = next((one.caps for one in found.about.variants if one.name == record.key.variant), None)
-    say(trace_text(record, width(), color=colour, caps=caps, **({"piece": None} if values.full else {})))
-    return Exit.OK
+    return found.store.record(rows[0].key.digest)
+
+
+def _other(found: Run, place: int, record: TrialRecord, which: str) -> TrialRecord:
+    """The trial that another is held against: by its number, the one of the same number under another variant, or the one that tells most."""
+    index, variant = record.key.index, record.key.variant
+    if which != variant and which in {one.name for one in found.about.variants}:
+        return _whole(found, place, index, which)
+    if which.isdecimal() and int(which) not in (0, index):
+        return _whole(found, place, int(which), variant)
+    if which != "auto":
+        mend = "write another trial's number, another variant, or auto"
+        raise ConfigurationError.of(f"--against {which}", f"is nothing that trial {index} can be held against", mend)
+    ways = Divergences()
+    for one in found.store.records():
+        if (one.key.suite, one.key.task, one.key.variant) == (record.key.suite, record.key.task, variant):
+            ways.add(found.store.record(one.key.digest))
+    pairs = {one.index: one.beside for one in ways.found()}
+    back = sorted(pairs, key=lambda failing: (pairs[failing] != index, failing))
+    if index in pairs or (back and record.outcome == "passed"):
+        return _whole(found, place, pairs.get(index) or back[0], variant)
+    what = f"no trial of {record.key.task} under {variant} ended otherwise and has a trace"
+    raise ConfigurationError.of("--against auto", what, "name a trial's number, or another variant")
 
 
 def _facts(record: TrialRecord) -> dict[str, object]:

@@ -189,9 +189,9 @@ def _followed(path: int, tool: str, arguments: JSON) -> int:
     return int.from_bytes(found, "big") or 1
 
 
-def _shared(one: _Way, other: _Way) -> int:
+def shared(one: Sequence[Step], other: Sequence[Step]) -> int:
     """Count the steps that two trials share from their beginnings on."""
-    alike = (a.path == b.path for a, b in zip(one.steps, other.steps, strict=False))
+    alike = (a.path == b.path for a, b in zip(one, other, strict=False))
     return sum(takewhile(bool, alike))
 
 
@@ -210,7 +210,7 @@ def _diverged(place: tuple[str, str, str], way: _Way, passing: _Passing, ways: S
     else:
         how = "same steps" if at in passing.ends else "ended early"
     shown = step or before
-    beside = max(ways, key=lambda one: (_shared(way, one), -one.index))
+    beside = max(ways, key=lambda one: (shared(way.steps, one.steps), -one.index))
     return Divergence(
         suite=place[0],
         task=place[1],
@@ -224,5 +224,5 @@ def _diverged(place: tuple[str, str, str], way: _Way, passing: _Passing, ways: S
         after=before.error if before else NONE,
         stop=way.stop,
         beside=beside.index,
-        common=_shared(way, beside),
+        common=shared(way.steps, beside.steps),
     )

@@ -40,17 +40,17 @@ def trace_text(
     """Tell a trial turn by turn in lines of at most `width` columns; `piece` bounds each text, None shows all of it."""
     ink = Ink(on=color)
     told = story(record, piece, caps)
-    lines = _head(told["head"], width, ink)
+    lines = head_lines(told["head"], width, ink)
     turn = None
     for step in told["steps"]:
-        lines += _step(step, width, ink, numbered=step["turn"] != turn)
+        lines += step_lines(step, width, ink, numbered=step["turn"] != turn)
         turn = step["turn"]
     if not told["steps"]:
         lines.append("  (the record holds no events)")
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _head(head: Head, width: int, ink: Ink) -> list[str]:
+def head_lines(head: Head, width: int, ink: Ink) -> list[str]:
     """Say which trial this is, how it ended and what it cost."""
     symbol, style = OUTCOMES[head["outcome"]]
     title = f"{head['suite']} / {head['task']} · {head['variant']} · trial {head['index']}"
@@ -64,7 +64,7 @@ def _head(head: Head, width: int, ink: Ink) -> list[str]:
     return lines
 
 
-def _step(step: Step, width: int, ink: Ink, *, numbered: bool) -> list[str]:
+def step_lines(step: Step, width: int, ink: Ink, *, numbered: bool) -> list[str]:
     """Tell one step: its turn where that is new, what it was, what is to be known of it, its text."""
     kind, tone = step["kind"], step["tone"]
     symbol = VERDICTS.get(tone, "?") if kind in ("check", "grader") else SYMBOLS[kind]

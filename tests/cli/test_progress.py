@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalkit.cli.progress import Counts, Live, Plain, Silent, progress
+from evalkit.cli.sofar import SoFar
 from evalkit.core.clock import ManualClock
 from evalkit.core.plan import TrialKey
 from evalkit.core.record import Outcome, Stop, Tally, TrialRecord
@@ -32,10 +33,28 @@ def test_a_line_each_ten_seconds_and_one_at_the_end(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err.startswith("2/4 trials  error 1 failed 1 passed 1")
 
 
-def test_an_unknown_price_counts_nothing_and_breaks_nothing() -> None:
-    counts = Counts(planned=1, clock=ManualClock())
+def test_an_unknown_price_is_said_to_be_unknown() -> None:
+    counts = Counts(planned=2, clock=ManualClock())
     counts.add(record(usd=None))
-    assert counts.usd == 0.0
+    assert "  cost unknown  " in counts.line()
+    counts.add(record(usd=0.5))
+    assert "  $0.5000 and 1 trials of unknown cost  " in counts.line()
+
+
+def test_what_pass_n_is_so_far_is_told_with_how_many_tasks_it_is_of(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = ManualClock()
+    counts = Counts(planned=2, clock=clock, so_far=SoFar.of([("s", "t", "v"), ("s", "u", "v")]))
+    with Plain(counts) as told:
+        clock.sleep(10.0)
+        told(record())
+    assert "\n  pass^1 so far: v 1.00 of 1/2 tasks\n" in capsys.readouterr().err
+    with Live(counts) as live:
+        table = live._draw().renderables[2]
+    assert [column.header for column in table.columns][-1] == "pass^1 so far"
+    assert list(table.columns[0].cells) == ["v"] or table.row_count == 1
+    many = Counts(planned=6, clock=clock, so_far=SoFar.of([("s", "t", f"v{place}") for place in range(6)]))
+    assert many.preview().endswith(" · 2 more variants")
+    assert Counts(planned=1, clock=clock).preview() == ""
 
 
 def test_none_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
