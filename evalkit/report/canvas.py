@@ -131,16 +131,20 @@ def _stroke(place: int, *, marked: bool) -> dict[str, Any]:
 
 def legend(canvas: Canvas, figure: Any, names: Sequence[str], *, line: bool) -> None:
     """Name the series below the axes, one a line: `line` for curves, else for parts of bars."""
+    if not names:
+        return
     width, height = figure.get_size_inches() * 72
+    room = LINE * len(names)
+    area = figure.add_axes((0, 0, 1, room / height))
+    area.set_axis_off()
+    area.set_xlim(0, width)
+    area.set_ylim(0, room)
     for place, name in enumerate(names):
-        y = (LINE * (len(names) - place) - LINE / 2) / height
-        mark = figure.add_axes((12 / width, y - 6 / height, 26 / width, 12 / height))
-        mark.set_axis_off()
-        mark.set_xlim(0, 1)
-        mark.set_ylim(0, 1)
+        y = room - LINE * (place + 0.5)
         if line:
             stroke = _stroke(place, marked=True) | {"markevery": [1]}
-            mark.plot([0.05, 0.5, 0.95], [0.5] * 3, color=canvas.inks[f"s{place % SERIES}"], **stroke)
+            area.plot([13, 25, 37], [y] * 3, color=canvas.inks[f"s{place % SERIES}"], **stroke)
         else:
-            mark.fill([0.25, 0.75, 0.75, 0.25], [0, 0, 1, 1], color=canvas.inks[f"p{place % SERIES}"], linewidth=0)
-        figure.text(46 / width, y, canvas.label(name), va="center_baseline", color=canvas.inks["ink"])
+            corners = [y - 6, y - 6, y + 6, y + 6]
+            area.fill([18, 32, 32, 18], corners, color=canvas.inks[f"p{place % SERIES}"], linewidth=0)
+        figure.text(46 / width, y / height, canvas.label(name), va="center_baseline", color=canvas.inks["ink"])

@@ -46,17 +46,30 @@ def send_spans(trials: Iterable[Sequence[Span]], address: str, run: str) -> int:
 
     Raises `ConfigurationError` where the library is missing, the address is none, or the collector does not take them.
     """
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConfigurationError.of(f"--to {address}", "is no address of a collector", "write http://localhost:4318")
+    endpoint = _endpoint(address)
     kit, sent = Kit(run), 0
-    send = kit.sender(address if parts.path.endswith(PATH) else address.rstrip("/") + PATH)
+    send = kit.sender(endpoint)
     for spans in _batches(trials):
         if not send(spans):
             what = f"does not take the spans ({sent:,} were taken before)"
             raise ConfigurationError.of(f"--to {address}", what, "see that a collector listens there, and send again")
         sent += len(spans)
     return sent
+
+
+def _endpoint(address: str) -> str:
+    """Where spans are posted; raises `ConfigurationError` for what is no address, without telling what may be a password in it."""
+    try:
+        parts = urlsplit(address)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise ConfigurationError.of("--to", "is no address of a collector", "write http://localhost:4318") from None
+    if "@" in parts.netloc:
+        mend = "leave it away, and put it into OTEL_EXPORTER_OTLP_HEADERS"
+        raise ConfigurationError.of("--to", "has a name or password in its address", mend)
+    if not known or parts.query or parts.fragment:
+        raise ConfigurationError.of(f"--to {address}", "is no address of a collector", "write http://localhost:4318")
+    return address if parts.path.endswith(PATH) else address.rstrip("/") + PATH
 
 
 def _batches(trials: Iterable[Sequence[Span]]) -> Iterator[list[Span]]:

@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -169,11 +170,34 @@ def _render(
     shown: Mapping[str, Any], *, counted: Mapping[str, int], columns: Mapping[str, Any], packs: Sequence[str]
 ) -> str:
     """Fill the templates."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  # loaded only where a page is made
-    from markupsafe import Markup  # noqa: PLC0415  # comes with jinja2
+    from markupsafe import Markup  # noqa: PLC0415  # comes with jinja2, which is loaded only where a page is made
 
     style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
     script = (TEMPLATES / "script.js").read_text(encoding="utf-8")
+    for name in ("curves", "stops"):
+        figure = shown[name]["figure"]
+        shown = {**shown, name: {**shown[name], "figure": Markup(figure)}}  # noqa: S704  # drawn by report.svg, which escapes
+    spent = shown["spending"]
+    for section in (spent["cost"], *spent["spreads"], *shown["hindsight"].get("caps", ())):
+        section["figure"] = Markup(section["figure"])  # noqa: S704  # drawn by report.svg, which escapes
+    template = _environment().get_template("page.html")
+    html: str = template.render(
+        **shown,
+        counted=counted,
+        policy=_policy(style, script),
+        style=Markup(style),  # noqa: S704  # our own file
+        script=Markup(script),  # noqa: S704  # our own file
+        index=Markup(packed(dense(columns))),  # noqa: S704  # base64
+        blocks=[Markup(pack) for pack in packs],  # noqa: S704  # base64
+    )
+    return html
+
+
+@cache
+def _environment() -> Any:
+    """The templates, compiled once for all that is made of them."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415  # loaded only where a page is made
+
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -183,21 +207,7 @@ def _render(
     )
     environment.filters.update(_FILTERS)
     environment.globals |= {"markers": MARKERS, "badges": BADGES}
-    for name in ("curves", "stops"):
-        figure = shown[name]["figure"]
-        shown = {**shown, name: {**shown[name], "figure": Markup(figure)}}  # noqa: S704  # drawn by report.svg, which escapes
-    spent = shown["spending"]
-    for section in (spent["cost"], *spent["spreads"], *shown["hindsight"].get("caps", ())):
-        section["figure"] = Markup(section["figure"])  # noqa: S704  # drawn by report.svg, which escapes
-    return environment.get_template("page.html").render(
-        **shown,
-        counted=counted,
-        policy=_policy(style, script),
-        style=Markup(style),  # noqa: S704  # our own file
-        script=Markup(script),  # noqa: S704  # our own file
-        index=Markup(packed(dense(columns))),  # noqa: S704  # base64
-        blocks=[Markup(pack) for pack in packs],  # noqa: S704  # base64
-    )
+    return environment
 
 
 def _policy(style: str, script: str) -> str:

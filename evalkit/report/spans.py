@@ -87,7 +87,9 @@ class Sender:
             end=start + max(0, nanos(record.seconds)),
             attributes=known(shown),
             moments=self._moments(record.events, ""),
-            failed=encodable(record.error or record.stop.reason) if record.outcome == "error" else None,
+            failed=encodable((self.content and record.error) or record.stop.reason)
+            if record.outcome == "error"
+            else None,
         )
 
     def _delegated(self, record: TrialRecord, trace: int, agent: str, own: int, parent: int) -> Span:
@@ -122,7 +124,7 @@ class Sender:
         }
         failed = None
         if isinstance(event, Unanswered):
-            failed = event.error
+            failed = event.error if self.content else "unanswered"
             shown["error.type"] = "evalkit.unanswered"
         else:
             usage = event.reply.usage
@@ -175,7 +177,7 @@ class Sender:
             start=start,
             end=start + max(0, nanos(event.seconds)),
             attributes=known(shown),
-            moments=tuple(_tried(one, start) for one in event.attempts),
+            moments=tuple(_tried(one, start, content=self.content) for one in event.attempts),
             failed=None if failed is None else encodable(failed),
         )
 
@@ -193,7 +195,7 @@ class Sender:
         return {
             "error.type": stop.reason if stop.is_error else None,
             "evalkit.stop.reason": stop.reason,
-            "evalkit.stop.detail": (stop.detail or None) if self.content or stop.is_error else None,
+            "evalkit.stop.detail": (stop.detail or None) if self.content else None,
             "evalkit.cap.limit": None if cap is None else cap.limit,
             "evalkit.cap.value": None if cap is None else cap.value,
         }
@@ -220,10 +222,10 @@ class Sender:
         return Moment(name=f"evalkit.{event.type}", at=nanos(event.at), attributes=known(shown))
 
 
-def _tried(attempt: Attempt, at: int) -> Moment:
+def _tried(attempt: Attempt, at: int, *, content: bool) -> Moment:
     """A try that failed; nobody noted when."""
     shown = {
-        "exception.message": attempt.error,
+        "exception.message": attempt.error if content else None,
         "http.response.status_code": attempt.status,
         "evalkit.waited": attempt.waited,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,10 @@ VIEWS = (
 )
 
 
+PIECE = re.compile(r"\[--[^\]]*\]|\S+")
+"""What is not broken: a word, and an option with its value in a line of usage."""
+
+
 def columns(line: str) -> int:
     """How many columns a line takes."""
     return sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in line)
@@ -39,7 +44,8 @@ def columns(line: str) -> int:
 def too_wide(text: str, width: int) -> Iterator[str]:
     """Lines that are wider, but for those that one word makes so."""
     for line in text.splitlines():
-        if columns(line) > width and max(map(columns, line.split())) < width - 30:
+        indent = len(line) - len(line.lstrip())
+        if columns(line) > width and indent + max(map(columns, PIECE.findall(line))) <= width:
             yield line
 
 

@@ -108,7 +108,19 @@ def test_a_collector_gets_every_span_once_in_several_requests() -> None:
 def test_a_collector_that_takes_nothing_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     with collector(status=400) as (address, _), pytest.raises(ConfigurationError, match="does not take the spans"):
         send_spans(trials(), address, "r")
-    for wrong in ("localhost:4318", "ftp://x", "http://", ""):
+    with pytest.raises(ConfigurationError, match="name or password") as found:
+        send_spans(trials(), "http://bob:hunter2@localhost:4318", "r")
+    assert "hunter2" not in str(found.value)
+    for wrong in (
+        "localhost:4318",
+        "ftp://x",
+        "http://",
+        "",
+        "http://[::1",
+        "http://x:99999",
+        "http://x/?y=1",
+        "http://x#y",
+    ):
         with pytest.raises(ConfigurationError, match="no address of a collector"):
             send_spans(trials(), wrong, "r")
 

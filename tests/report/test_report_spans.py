@@ -122,9 +122,11 @@ def test_what_was_written_is_left_out_unless_it_is_asked_for(content: bool) -> N
         Noted(turn=1, origin="o", text="SECRET-NOTE", at=3.0),
         Reflected(turn=1, at=3.0, confidence=0.5, issues=("SECRET-ISSUE",), revised_plan="SECRET-PLAN"),
         Checked(turn=1, stage="grader", kind="state", verdict="fail", reason="SECRET-REASON", at=4.0, seconds=0.1),
+        Unanswered(turn=2, call=2, error="SECRET-LOSS", at=5.0, seconds=1.0, attempts=(Attempt(error="SECRET-TRY"),)),
     )
-    told = repr(spans(a_trial(*events), content=content))
-    words = ("TEXT", "ARGUMENT", "RESULT", "DETAIL", "NOTE", "ISSUE", "PLAN", "REASON")
+    stop = Stop(reason="error:provider", detail="SECRET-STOP")
+    told = repr(spans(a_trial(*events, outcome="error", error="SECRET-ERROR", stop=stop), content=content))
+    words = ("TEXT", "ARGUMENT", "RESULT", "DETAIL", "NOTE", "ISSUE", "PLAN", "REASON", "LOSS", "TRY", "STOP", "ERROR")
     assert [f"SECRET-{word}" in told for word in words] == [content] * len(words)
 
 
@@ -140,7 +142,12 @@ def test_failures_are_told_where_they_happened_and_a_wrong_answer_is_none() -> N
         stop=Stop(reason="error:provider", detail="gone"),
     )
     root, call, tool, unanswered = spans(record)
-    assert [one.failed for one in (root, call, tool, unanswered)] == ["gone", None, "unrecoverable", "gone"]
+    assert [one.failed for one in (root, call, tool, unanswered)] == [
+        "error:provider",
+        None,
+        "unrecoverable",
+        "unanswered",
+    ]
     assert [one.attributes.get("error.type") for one in (root, tool)] == ["error:provider", "unrecoverable"]
     for one in (call, unanswered):
         (moment,) = one.moments
