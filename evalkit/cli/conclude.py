@@ -63,7 +63,7 @@ def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, ju
     if judge:
         say("no gate: the config has no `gates:`")
     done = summary["completeness"]
-    lacking = done["errors"] + done["missing"] - done["skipped"]
+    lacking = done["errors"] + done["missing"]
     return Exit.INVALID if lacking else Exit.OK
 
 

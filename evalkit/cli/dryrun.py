@@ -24,5 +24,12 @@ def described(variants: Sequence[Variant], suites: Sequence[Suite], planned: Ite
         cap = variant.caps.usd
         most = "no dollar cap" if cap is None else f"at most ${cap * counts[variant.name]:.2f} and one reply a trial"
         lines.append(f"  {variant.name}: {counts[variant.name]} trials, {variant.provider.kind}, {most}")
-    lines.append(f"run folder: {folder}")
+    capped = [cap * counts[one.name] for one in variants if (cap := one.caps.usd) is not None]
+    free = len(variants) - len(capped)
+    most = (
+        f"at most ${sum(capped):.2f} and one reply a trial"
+        if not free
+        else f"no bound on dollars ({free} of {len(variants)} variants have none)"
+    )
+    lines += [f"in all: {counts.total()} trials, {most}", f"run folder: {folder}"]
     return "\n".join(lines)

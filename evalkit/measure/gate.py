@@ -158,7 +158,7 @@ def _unmeasured(table: Table, *, missing: bool = True) -> dict[str, float]:
 
     Without `missing`, of those in error: evidence that may be looked at at any time does not mind what is still to come.
     """
-    open_ = table.errors + table.missing - table.skipped if missing else table.errors
+    open_ = table.errors + table.lost if missing else table.errors
     lost, planned = open_.sum(axis=0), table.planned.sum(axis=0)
     return {
         name: float(lost[place] / planned[place]) if planned[place] else 0.0

@@ -18,6 +18,9 @@ from evalkit.measure.table import Table
 LOST = "missing or in error"
 """What unknown trials usually are."""
 
+SPARED = "skipped on purpose, missing or in error"
+"""What they are in a run that was cut short on purpose."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shares:

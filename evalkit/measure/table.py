@@ -168,6 +168,11 @@ class Table:
             return self.missing
         return np.where(self.failed > 0, self.missing, 0) if self.first_failure else np.zeros_like(self.missing)
 
+    @property
+    def lost(self) -> Ints:
+        """Missing trials that nobody skipped on purpose, shape (T, V)."""
+        return self.missing - self.skipped
+
     def count(self, rows: Bools) -> Ints:
         """Count the rows that are True, shape (R,), by task and variant, shape (T, V)."""
         cells = (self.task * len(self.variants) + self.variant)[rows]

@@ -96,8 +96,7 @@ def verdict(
 
 def caveats(summary: Mapping[str, Any]) -> Iterator[str]:
     """What a reader must know before believing the numbers, each as a sentence."""
-    done = {**summary["completeness"]}
-    done["missing"] -= done.get("skipped", 0)
+    done = summary["completeness"]
     yield from summary.get("early", ())
     if done["missing"] or done["errors"]:
         parts = [times(done[name], noun) for name, noun in (("missing", "trial"), ("errors", "trial")) if done[name]]
@@ -188,6 +187,11 @@ def _lacks(done: Mapping[str, Any]) -> list[str]:
     return [word for name, word in (("missing", "missing"), ("errors", "in error")) if done[name]]
 
 
+def _wanting(done: Mapping[str, Any]) -> str:
+    """Why a value is undefined, as far as the whole run tells."""
+    return "trials were skipped on purpose" if done["skipped"] else "trials are missing, in error, or too few"
+
+
 def _compared(summary: Mapping[str, Any], comparisons: Sequence[Mapping[str, Any]]) -> str:
     """The sentence of the comparison at the deepest k whose difference is the largest; empty where it could not tell.
 
@@ -221,7 +225,7 @@ def _estimated(summary: Mapping[str, Any]) -> str:
             else f"No trial has been run yet, of {done['planned']:,} planned."
         )
     if k == 0:
-        return f"{metric_name(wanted)} is undefined: trials are missing, in error, or too few."
+        return f"{metric_name(wanted)} is undefined: {_wanting(done)}."
     found = {name: hat(variant, k) for name, variant in variants.items() if known(hat(variant, k)["value"])}
     name = max(found, key=lambda one: found[one]["value"])
     best = found[name]
@@ -234,7 +238,7 @@ def _estimated(summary: Mapping[str, Any]) -> str:
         tied = [clean_name(one) for one in found if one != name and found[one]["value"] == best["value"]]
         sentence += f" {_chosen(tied, len(found), _overstated(summary.get('highest') if k == wanted else None, name, len(found)))}"
     if k < wanted:
-        sentence += f" {metric_name(wanted)} is undefined: trials are missing, in error, or too few."
+        sentence += f" {metric_name(wanted)} is undefined: {_wanting(done)}."
     lost = len(variants) - len(found)
     return sentence + (f" {metric_name(k)} of {times(lost, 'other variant')} is undefined." if lost else "")
 

@@ -94,6 +94,7 @@ def _facts(variant: Mapping[str, Any], summary: Mapping[str, Any], about: About)
         )
     facts["trials"] = (
         f"{variant['passed']} passed, {variant['failed']} failed, {variant['errors']} in error, {variant['missing']} missing"
+        + (f", {variant['skipped']} skipped" if variant["skipped"] else "")
     )
     return facts | {
         "suite": summary["suite"],
@@ -113,13 +114,16 @@ def _properties(suite: ET.Element, facts: Mapping[str, str]) -> None:
 
 def _judge(case: ET.Element, cell: Mapping[str, int]) -> None:
     """Say of a task's case how its trials ended, where not all of them passed."""
-    planned = sum(cell[name] for name in ("passed", "failed", "errors", "missing"))
+    planned = sum(cell[name] for name in ("passed", "failed", "errors", "missing", "skipped"))
     lacks = [f"{cell[kind]} {word}" for kind, word in (("errors", "in error"), ("missing", "missing")) if cell[kind]]
-    told = ", ".join([f"{cell['passed']}/{planned} trials passed", *lacks])
+    skipped = [f"{cell['skipped']} skipped on purpose"] if cell["skipped"] else []
+    told = ", ".join([f"{cell['passed']}/{planned} trials passed", *lacks, *skipped])
     if cell["failed"]:
         _say(case, "failure", f"pass^{planned}", told)
     elif lacks:
         _say(case, "error", "incomplete", told)
+    elif skipped:
+        _say(case, "skipped", "ended early", told)
 
 
 def _gate(root: ET.Element, namer: Namer, gate: Mapping[str, Any]) -> None:

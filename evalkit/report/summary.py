@@ -34,6 +34,10 @@ ENDED: tuple[Outcome, ...] = get_args(Outcome)
 SPENT: tuple[Metered, ...] = (*METERS, "usd")
 
 
+COUNTS = {"passed": "passed", "failed": "failed", "errors": "errors", "missing": "lost", "skipped": "skipped"}
+"""The names under which trials are counted, with those of a table; together they are the planned ones."""
+
+
 def summarise(table: Table, about: About, alarms: Alarms | None = None, *, asked: Ask = USUAL) -> dict[str, Any]:
     """Give what `show RUN --json` prints: completeness, and for each variant its counts, estimates, stops, costs and lengths.
 
@@ -53,7 +57,7 @@ def summarise(table: Table, about: About, alarms: Alarms | None = None, *, asked
             "planned": int(table.planned.sum()),
             "measured": int(table.passed.sum() + table.failed.sum()),
             "errors": int(table.errors.sum()),
-            "missing": int(table.missing.sum()),
+            "missing": int(table.lost.sum()),
             "skipped": int(table.skipped.sum()),
         },
         "early": list(early(table)),
@@ -192,7 +196,7 @@ def _shift(found: StopShift) -> dict[str, Any]:
 
 def _counts(table: Table, row: int, place: int) -> dict[str, int]:
     """How the trials of a task under a variant ended."""
-    return {name: int(getattr(table, name)[row, place]) for name in ("passed", "failed", "errors", "missing")}
+    return {name: int(getattr(table, held)[row, place]) for name, held in COUNTS.items()}
 
 
 def _variant(table: Table, place: int, found: Stops, asked: Ask) -> dict[str, Any]:
@@ -204,7 +208,7 @@ def _variant(table: Table, place: int, found: Stops, asked: Ask) -> dict[str, An
     return {
         "tasks": int((table.planned[:, place] > 0).sum()),
         "trials": int((table.variant == place).sum()),
-        **{kind: int(getattr(table, kind)[:, place].sum()) for kind in ("passed", "failed", "errors", "missing")},
+        **{name: int(getattr(table, held)[:, place].sum()) for name, held in COUNTS.items()},
         "pass_hat": _by_k(table, name, "pass^", deepest, asked),
         "pass_at": _by_k(table, name, "pass@", deepest, asked),
         "cap_rate": estimate_json(conclude(read(table, "cap_rate(any)", name), asked)),

@@ -195,8 +195,17 @@ def test_validate_warns_of_retries_that_multiply(here: Path, capsys: pytest.Capt
 
 def test_dry_run_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert measured("--dry-run") == 0
-    assert "2 tasks under 2 variants: 16 trials, 16 of them left" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "2 tasks under 2 variants: 16 trials, 16 of them left" in told
+    assert "in all: 16 trials, no bound on dollars (2 of 2 variants have none)" in told
     assert not (here / "reports").exists()
+    config = here / "config.yaml"
+    capped = (
+        config.read_text().replace("good: {", "good: {caps: {usd: 0.25}, ").replace("[/provider]", "[/provider, /caps]")
+    )
+    config.write_text(capped)
+    assert measured("--dry-run", "--variant", "good") == 0
+    assert "in all: 8 trials, at most $2.00 and one reply a trial" in capsys.readouterr().out
 
 
 BAD: list[tuple[tuple[str, ...], int, str]] = [

@@ -55,9 +55,11 @@ def test_a_gated_run_ends_once_its_verdict_stands_and_says_nothing_else(
     given, found, told = ran(capsys, bad, "--gate")
     assert (given, found["gate"]["verdict"]) == (code, word)
     done = found["completeness"]
-    assert 0 < done["skipped"] == done["missing"] < 4 * TASKS
+    assert 0 < done["skipped"] < 4 * TASKS
+    assert done["missing"] == 0
+    assert done["planned"] == done["measured"] + done["errors"] + done["missing"] + done["skipped"]
     assert (
-        f"curtailed: the gate's verdict stands at {word} whatever the {done['missing']} trials bring that are left"
+        f"curtailed: the gate's verdict stands at {word} whatever the {done['skipped']} trials bring that are left"
         in told
     )
     assert found["early"][0].startswith("Ended early")
@@ -82,13 +84,13 @@ def test_the_curtailed_verdict_is_that_of_the_full_run_and_the_rest_can_be_playe
     again, found, _ = ran(capsys, 0, "--gate")
     assert (again, found["completeness"]["measured"]) == (code, before), "what stands needs no further trial"
     whole, found, _ = ran(capsys, 0, "--gate", "--curtail", "off")
-    assert (whole, found["completeness"]["missing"], found["early"]) == (code, 0, [])
+    assert (whole, found["completeness"]["skipped"], found["early"]) == (code, 0, [])
     assert found["variants"]["agent"]["pass_hat"]["1"]["value"] == 1.0
 
 
 def test_an_open_verdict_is_played_to_its_end(here: Path, capsys: Printed) -> None:
     code, found, _ = ran(capsys, 8, "--gate")
-    assert (code, found["completeness"]["missing"], found["early"]) == (3, 0, [])
+    assert (code, found["completeness"]["skipped"], found["early"]) == (3, 0, [])
 
 
 @pytest.mark.parametrize(("bad", "code", "word"), [(0, 0, "pass"), (TASKS, 1, "fail")])
@@ -154,7 +156,7 @@ def test_after_a_first_failure_pass_n_is_that_of_the_full_run_and_the_rest_undef
 ) -> None:
     code, found, _ = ran(capsys, 5, "--first-failure")
     done = found["completeness"]
-    assert (code, done["missing"], done["skipped"]) == (0, 15, 15)
+    assert (code, done["missing"], done["skipped"]) == (0, 0, 15)
     agent = found["variants"]["agent"]
     assert (agent["pass_hat"]["4"]["value"], agent["pass_hat"]["4"]["method"]) == (0.75, "gaffke")
     assert agent["pass_hat"]["4"]["low"] < 0.75 < agent["pass_hat"]["4"]["high"]
@@ -202,8 +204,8 @@ def test_a_verdict_that_stands_only_when_nothing_is_left_is_no_early_end(here: P
     main(["run", "suite.yaml", "-o", "run", "-j", "64", "--no-report", "--progress", "none", "--gate", "--json"])
     printed = capsys.readouterr()
     found = json.loads(printed.out)
-    assert ("curtailed" in printed.err) is bool(found["completeness"]["missing"])
-    assert bool(found["early"]) is bool(found["completeness"]["missing"])
+    assert ("curtailed" in printed.err) is bool(found["completeness"]["skipped"])
+    assert bool(found["early"]) is bool(found["completeness"]["skipped"])
 
 
 def test_the_page_and_the_files_for_ci_of_a_run_that_ended_early_are_whole(here: Path, capsys: Printed) -> None:

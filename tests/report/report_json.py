@@ -36,6 +36,7 @@ def a_variant_summary(start: float = 0.9, n: int = 8, **changes: Any) -> dict[st
         "failed": 24 * n - 150,
         "errors": 0,
         "missing": 0,
+        "skipped": 0,
         "pass_hat": hats,
         "pass_at": {str(k): an_estimate(0.97) for k in range(1, n + 1)},
         "cap_rate": an_estimate(0.104),
@@ -70,7 +71,13 @@ def a_summary(variants: Mapping[str, Any] | None = None, **changes: Any) -> dict
     planned = sum(variant["trials"] + variant["missing"] for variant in shown.values())
     errors = sum(variant["errors"] for variant in shown.values())
     missing = sum(variant["missing"] for variant in shown.values())
-    done = {"planned": planned, "measured": planned - errors - missing, "errors": errors, "missing": missing}
+    done = {
+        "planned": planned,
+        "measured": planned - errors - missing,
+        "errors": errors,
+        "missing": missing,
+        "skipped": 0,
+    }
     return {
         "run": "20260301-support-desk-1a2b3c",
         "suite": "support-desk",
@@ -127,7 +134,9 @@ def a_gate(verdict: str = "fail") -> dict[str, Any]:
 
 def a_task_row(task: str, suite: str = "support-desk", **passed: int) -> dict[str, Any]:
     """A task with 8 trials under each variant named, so many of which passed."""
-    cells = {name: {"passed": c, "failed": 8 - c, "errors": 0, "missing": 0} for name, c in passed.items()}
+    cells = {
+        name: {"passed": c, "failed": 8 - c, "errors": 0, "missing": 0, "skipped": 0} for name, c in passed.items()
+    }
     return {"suite": suite, "task": task, "variants": cells}
 
 

@@ -75,7 +75,7 @@ def case_of(root: ET.Element, classname: str, name: str) -> ET.Element:
 
 def a_cell(passed: int, failed: int = 0, errors: int = 0, missing: int = 0) -> dict[str, int]:
     """How a task's trials ended."""
-    return {"passed": passed, "failed": failed, "errors": errors, "missing": missing}
+    return {"passed": passed, "failed": failed, "errors": errors, "missing": missing, "skipped": 0}
 
 
 def of_tasks(**cells: dict[str, int]) -> ET.Element:

@@ -53,6 +53,7 @@ def test_the_summary_has_the_keys_that_are_promised() -> None:
         "failed",
         "errors",
         "missing",
+        "skipped",
         "pass_hat",
         "pass_at",
         "stops",
@@ -143,8 +144,8 @@ def test_a_run_without_trials_has_a_summary() -> None:
 def test_the_tasks_are_told_in_the_order_of_the_plan() -> None:
     records = trials("z", "passed", "failed") + trials("a", "passed", "error")
     assert [(row["task"], row["variants"]["react"]) for row in task_rows(a_table(records, planned=3))] == [
-        ("z", {"passed": 1, "failed": 1, "errors": 0, "missing": 1}),
-        ("a", {"passed": 1, "failed": 0, "errors": 1, "missing": 1}),
+        ("z", {"passed": 1, "failed": 1, "errors": 0, "missing": 1, "skipped": 0}),
+        ("a", {"passed": 1, "failed": 0, "errors": 1, "missing": 1, "skipped": 0}),
     ]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from evalkit.core.errors import ConfigurationError
 from evalkit.measure.arrays import Bools
-from evalkit.measure.metric import Shares
+from evalkit.measure.metric import LOST, SPARED, Shares
 from evalkit.measure.table import Table
 
 
@@ -31,10 +31,12 @@ def attempts(table: Table, variant: int, tasks: Bools, *, k: int, any_of_k: bool
     if table.first_failure and not any_of_k:
         decided = (table.failed[tasks, variant] > 0) & (table.planned[tasks, variant] == k)
         unknown = np.where(decided, 0, unknown)
+    spared = table.skipped[tasks, variant].any()
     return Shares(
         trials=table.planned[tasks, variant],
         hits=table.passed[tasks, variant],
         unknown=unknown,
         k=k,
         any_of_k=any_of_k,
+        doubt=SPARED if spared else LOST,
     )
