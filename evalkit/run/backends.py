@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from types import FrameType
 
@@ -56,7 +58,9 @@ class Joblib:
         lead = Lead(iter(trials), self.jobs + AHEAD)
         try:
             while not lead.exhausted:
-                for record in parallel(delayed(own)(trial) for trial in lead.drawn()):
+                with nullcontext() if self.name == "threading" else deaf_to_interrupts():
+                    records = parallel(delayed(own)(trial) for trial in lead.drawn())
+                for record in records:
                     lead.open -= 1
                     yield record
         except BrokenExecutor as error:
@@ -84,6 +88,19 @@ class Lead:
                 return
             self.open += 1
             yield trial
+
+
+@contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C for the moment in which workers are started: they inherit that until they are ready for it, and would die of it else."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -250,12 +250,17 @@ def test_a_worker_that_dies_costs_the_trial_that_killed_it_and_no_other(tmp_path
     assert attempts(tmp_path / "out")["error"] == 2
 
 
-def test_an_interrupt_from_a_terminal_lets_workers_end_what_they_play(tmp_path: Path) -> None:
-    """It reaches the workers as well as the driver: they are of one process group."""
+@pytest.mark.parametrize("records", [0, 2])
+def test_an_interrupt_from_a_terminal_lets_workers_end_what_they_play(tmp_path: Path, records: int) -> None:
+    """It reaches the workers as well as the driver, for they are of one process group, and also those that have only just been started."""
     write(tmp_path, SUITE.replace("trials: 4", "trials: 100"), SLOW.replace("20ms", "100ms"))
     words = [sys.executable, "-m", "evalkit", *WORDS, "--backend", "processes", "-j", "2"]
     process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    wait_for_records(tmp_path / "out", 2)
+    wait_for_records(tmp_path / "out", records)
+    while (
+        not records and sum(attempts(tmp_path / "out").values()) < 4
+    ):  # all that are handed out at once: the workers are being started
+        time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
