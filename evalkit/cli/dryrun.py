@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from evalkit.cli.output import width
 from evalkit.core.plan import Suite, Trial, Variant
+from evalkit.report.layout import wrap
 from evalkit.store.runstore import RunStore
 
 
@@ -31,5 +33,5 @@ def described(variants: Sequence[Variant], suites: Sequence[Suite], planned: Ite
         if not free
         else f"no bound on dollars ({free} of {len(variants)} variants have none)"
     )
-    lines += [f"in all: {counts.total()} trials, {most}", f"run folder: {folder}"]
-    return "\n".join(lines)
+    lines = [piece for line in (*lines, f"in all: {counts.total()} trials, {most}") for piece in wrap(line, width())]
+    return "\n".join([*lines, f"run folder: {folder}"])
