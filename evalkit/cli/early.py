@@ -16,6 +16,7 @@ from evalkit.core.plan import Gate, Trial
 from evalkit.core.record import TrialRecord
 from evalkit.measure.gate import settled
 from evalkit.measure.table import Table, joined
+from evalkit.report.numbers import times
 from evalkit.run.execute import Brake, Ended, Execution
 from evalkit.store.runstore import RunStore
 
@@ -148,5 +149,5 @@ def mark_curtailed(store: RunStore, ended: Ended) -> None:
     early = {**early_of(run), "curtailed": ended.detail}
     store.update_plan(replace(run, settings={**run.settings, "early": early}))
     tell(
-        f"curtailed: the gate's verdict stands at {ended.detail} whatever the {left} trials bring that are left; --curtail off plays them"
+        f"curtailed: the gate's verdict stands at {ended.detail} whatever the {times(left, 'trial')} left may bring; --curtail off plays them"
     )

@@ -15,6 +15,7 @@ from evalkit.core.errors import RunInvalid
 from evalkit.core.plan import Config, Suite
 from evalkit.measure.power import Law, Prospect, assumed, beta_law, half_width, pilot_law, piloted
 from evalkit.measure.table import Table
+from evalkit.report.numbers import times
 
 SIZES = (8, 12, 16)
 """Trials a task that are looked at beside those that are planned."""
@@ -110,7 +111,7 @@ def forecast(suites: Sequence[Suite], config: Config, aim: Aim, pilot: Pilot | N
 def _notes(planned: int, k: int, pilot: Pilot | None) -> Iterator[str]:
     """Say what the plan, or a pilot as bare as this one, cannot show."""
     if planned < k:
-        yield f"{planned} trials a task, as planned, cannot show pass^{k}: give -n {k} or more, or a smaller -k."
+        yield f"{times(planned, 'trial')} a task, as planned, cannot show pass^{k}: give -n {k} or more, or a smaller -k."
     if pilot is None:
         return
     place = pilot.table.find_variant(pilot.baseline)

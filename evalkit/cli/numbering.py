@@ -104,7 +104,7 @@ def number_trials(cells: Mapping[Place, Cell], survey: Survey, place: array[int]
         base = next((survey.headers[one][2].first for one in sorted(cell.headers)), None)
         numbers = _numbers(cell, planned, base if base is not None else min(max(low, 0), 1))
         if numbers is None:
-            what = f"has {len(cell.rows)} trials under {plainly(variant)}, but {planned} were planned"
+            what = f"has {times(len(cell.rows), 'trial')} under {plainly(variant)}, but {planned} were planned"
             raise ConfigurationError.of(f"task {shown(task)}", what, f"--planned {len(cell.rows)} says otherwise")
         if planned is None and _gap(cell):
             gaps.append(f"{shown(task)} has {', '.join(map(str, sorted(cell.labels, key=str)[:8]))}")

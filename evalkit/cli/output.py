@@ -11,7 +11,7 @@ import shutil
 import sys
 from typing import Any, TextIO
 
-NARROW, WIDE = 60, 160
+NARROW, WIDE = 40, 160
 
 
 def say(text: str = "") -> None:

@@ -16,6 +16,7 @@ from evalkit.cli.output import tell
 from evalkit.cli.sofar import SoFar
 from evalkit.core.clock import Clock
 from evalkit.core.record import TrialRecord
+from evalkit.report.numbers import times
 
 EVERY = 10.0
 FRAMES_A_SECOND = 8
@@ -65,7 +66,7 @@ class Counts:
         left = (self.planned - self.done) / rate if rate else float("inf")
         outcomes = " ".join(f"{name} {count}" for name, count in sorted(self.outcomes.items()))
         time_left = f"{left:.0f} s left" if left != float("inf") else "time left unknown"
-        spent = f"${self.usd:.4f}" + (f" and {self.unpriced} trials of unknown cost" if self.unpriced else "")
+        spent = f"${self.usd:.4f}" + (f" and {times(self.unpriced, 'trial')} of unknown cost" if self.unpriced else "")
         spent = "cost unknown" if self.fresh and self.unpriced == self.fresh else spent
         return f"{self.done}/{self.planned} trials  {outcomes}  {spent}  {rate:.1f}/s  {time_left}"
 
@@ -74,7 +75,7 @@ class Counts:
         if self.so_far is None:
             return ""
         told = [f"{name} {text}" for name, text in self.so_far.told().items()]
-        more = f" · {len(told) - SHOWN} more variants" if len(told) > SHOWN else ""
+        more = f" · {times(len(told) - SHOWN, 'more variant')}" if len(told) > SHOWN else ""
         return f"{self.so_far.name()} so far: {' · '.join(told[:SHOWN])}{more}"
 
 

@@ -18,6 +18,7 @@ from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Spec
 from evalkit.load.suite import load_suite
 from evalkit.parts import build
+from evalkit.report.numbers import times
 from evalkit.serve.faults import Faults
 from evalkit.serve.messages import MessagesServer
 
@@ -50,7 +51,9 @@ def run(values: Values) -> int:
         raise ConfigurationError.of("faults", str(error)) from error
     with MessagesServer(model.answer(tasks), faults, values.port) as server:
         say(server.url)
-        tell(f"the simulated model answers for {len(tasks)} tasks; set ANTHROPIC_BASE_URL={server.url}; Ctrl-C ends it")
+        tell(
+            f"the simulated model answers for {times(len(tasks), 'task')}; set ANTHROPIC_BASE_URL={server.url}; Ctrl-C ends it"
+        )
         ended = threading.Event()
         try:
             with interruptible(lambda _: ended.set(), grace=5.0):

@@ -14,11 +14,12 @@ from evalkit.cli.reading import Run, open_run
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.record import TrialRecord
 from evalkit.load.config import load_config
-from evalkit.measure.divergence import Divergences, shared, steps
+from evalkit.measure.divergence import Divergences
 from evalkit.measure.estimate import Ask
 from evalkit.measure.table import of_variant
 from evalkit.report.clean import clean_name
 from evalkit.report.layout import wrap
+from evalkit.report.numbers import times
 from evalkit.report.pair import pair_text
 from evalkit.report.summary import task_rows
 from evalkit.report.terminal import headline, task_table
@@ -97,7 +98,7 @@ def _show_task(found: Run, place: int, values: Values) -> int:
     for one in sorted(rows, key=lambda row: (row.key.variant, row.key.index)):
         usd = "–" if one.tally.usd is None else f"${one.tally.usd:.4f}"
         variant, stop = clean_name(one.key.variant), clean_name(one.stop.reason)
-        turns = "turns unknown" if "turns" in one.tally.uncounted else f"{one.tally.turns} turns"
+        turns = "turns unknown" if "turns" in one.tally.uncounted else times(one.tally.turns, "turn")
         say(f"  {variant} #{one.key.index}: {one.outcome}, {stop}, {turns}, {usd}")
     return Exit.OK
 
@@ -117,8 +118,7 @@ def _show_trial(found: Run, place: int, values: Values) -> int:
         say(trace_text(record, width(), color=colour, caps=caps.get(record.key.variant), **piece))
         return Exit.OK
     other = _other(found, place, record, values.against)
-    alike = shared(steps(record), steps(other))
-    say(pair_text(record, other, alike, width(), color=colour, caps=caps, **piece))
+    say(pair_text(record, other, width(), color=colour, caps=caps, **piece))
     return Exit.OK
 
 

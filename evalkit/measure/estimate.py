@@ -16,6 +16,7 @@ from evalkit.measure.metric import Amount, Metric, Shares
 from evalkit.measure.metrics import metric as read_metric
 from evalkit.measure.passing import pass_at_k, pass_hat_k
 from evalkit.measure.table import Table, listed
+from evalkit.measure.words import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +183,7 @@ def _too_few(reading: Reading, found: Shares) -> str:
     names = reading.named(found.short)
     first = int(found.trials[found.short][0])
     more = f", and {len(names) - 1} more have too few" if len(names) > 1 else ""
-    return f"k={found.k} needs {found.k} trials a task, task {names[0]} has {first}{more}"
+    return f"k={found.k} needs {counted(found.k, 'trial')} a task, task {names[0]} has {first}{more}"
 
 
 def _filled(reading: Reading, *, good: bool) -> Shares:

@@ -19,6 +19,7 @@ from evalkit.core.errors import ConfigurationError
 from evalkit.measure.arrays import Floats, Ints
 from evalkit.measure.interval import binomial_law, tail
 from evalkit.measure.passing import TABLE_LIMIT, pass_hat_table
+from evalkit.measure.words import counted
 
 Kind = Literal["diffuse", "broken"]
 """How a drop comes about: every task gets a little worse, or some tasks break and the others stay."""
@@ -85,7 +86,7 @@ def trial_noise(n: int, k: int, p: Floats) -> Floats:
     sum over c of Binomial(c; n, p) v_c^2 - p^(2k), v_c = C(c, k) / C(n, k). Raises `ConfigurationError` unless 1 <= k <= n <= 1,024.
     """
     if not 1 <= k <= n:
-        raise ConfigurationError.of(f"pass^{k}", f"{n} trials a task cannot show it", f"plan at least {k} trials")
+        raise ConfigurationError.of(f"pass^{k}", f"{counted(n, 'trial')} a task cannot show it", f"plan at least {k}")
     if n > TABLE_LIMIT:
         raise ConfigurationError.of("trials", f"{n} a task are more than {TABLE_LIMIT}, which can be planned")
     inside = (p > 0.0) & (p < 1.0)

@@ -73,7 +73,7 @@ def depths(most: int) -> list[int]:
 def hat(variant: Mapping[str, Any], k: int) -> Mapping[str, Any]:
     """A variant's pass^k; undefined where it has none, and why."""
     found: Mapping[str, Any] | None = variant["pass_hat"].get(str(k))
-    return found or {"value": None, "low": None, "high": None, "why": f"fewer than {k} trials"}
+    return found or {"value": None, "low": None, "high": None, "why": f"fewer than {times(k, 'trial')}"}
 
 
 def judged(variant: Mapping[str, Any]) -> int:

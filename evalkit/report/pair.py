@@ -1,6 +1,8 @@
 """Two trials of a task as text: what they did alike told once, and from where they part one beside the other.
 
-Invariant: nothing of either trial is left out; where the terminal is too narrow for two columns, one stands below the other.
+Invariant: a sentence says where the two part only where they do. The tool calls that they share are told as the first made them, and where
+the other's results differ from them that is said; nothing else of either is left out. Where the terminal is too narrow for two columns, one
+stands below the other.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from evalkit.core.plan import Caps
-from evalkit.core.record import TrialRecord
+from evalkit.core.record import Acted, TrialRecord
+from evalkit.measure.divergence import shared, steps
 from evalkit.report.clean import clean_line
 from evalkit.report.layout import Ink, columns, wrap
 from evalkit.report.numbers import times
@@ -26,23 +29,24 @@ GAP = " │ "
 def pair_text(
     one: TrialRecord,
     other: TrialRecord,
-    shared: int,
     width: int = 80,
     *,
     color: bool = False,
     piece: int | None = PIECE,
     caps: Mapping[str, Caps] | None = None,
 ) -> str:
-    """Tell two trials, of which the first `shared` tool calls are alike, in lines of at most `width` columns; `piece` bounds each text."""
+    """Tell two trials in lines of at most `width` columns; `piece` bounds each text."""
+    ways = steps(one), steps(other)
+    common = shared(*ways)
     ink, limits = Ink(on=color), caps or {}
     told = [story(record, piece, limits.get(record.key.variant)) for record in (one, other)]
     lines = [line for found in told for line in (*head_lines(found["head"], width, ink), "")]
-    parts = [_parted(found["steps"], shared) for found in told]
-    if shared:
-        what = f"Alike in the first {times(shared, 'tool call')}, as the first of the two made them:"
+    parts = [_parted(found["steps"], common) for found in told]
+    if common:
+        what = f"Alike in the first {times(common, 'tool call')}, as the first of the two made them:"
         lines += [ink(line, "bold") for line in wrap(what, width)] + _lines(parts[0][0], width, ink)
-    where = f"Here they part, at tool call {shared + 1}." if shared else "They part from the first tool call on."
-    lines += ["", *(ink(line, "bold") for line in wrap(where, width)), ""]
+    said = f"{_unlike(one, other, common)}{_where((one, other), (len(ways[0]), len(ways[1])), common)}"
+    lines += ["", *(ink(line, "bold") for line in wrap(said, width)), ""]
     names = [_name(record) for record in (one, other)]
     if width >= BESIDE:
         room = (width - len(GAP)) // 2
@@ -57,6 +61,39 @@ def pair_text(
         for name, (_, rest) in zip(names, parts, strict=True):
             lines += [ink(line, "bold") for line in wrap(name, width)] + _lines(rest, width, ink) + [""]
     return "\n".join(line.rstrip() for line in lines).rstrip()
+
+
+def _where(pair: tuple[TrialRecord, TrialRecord], made: tuple[int, int], common: int) -> str:
+    """Say where two trials part, of which each `made` so many tool calls and both the same `common` first ones."""
+    blind = [_short(record) for record in pair if not record.events]
+    if blind:
+        return f"Where they part is not known: no trace was kept of {' and '.join(blind)}."
+    if common == max(made):
+        which = "Their tool calls are all alike" if common else "Neither of them called a tool"
+        return f"{which}: what is left of each is only what it said and how it ended."
+    if common == min(made):
+        ended, went_on = pair if made[0] == common else pair[::-1]
+        after = f"after tool call {common}" if common else "before its first tool call"
+        return f"Here they part: {_short(ended)} ended {after}, {_short(went_on)} went on."
+    return f"Here they part, at tool call {common + 1}." if common else "They part from the first tool call on."
+
+
+def _unlike(one: TrialRecord, other: TrialRecord, common: int) -> str:
+    """Say where the results of shared tool calls differ, or nothing."""
+    results = [
+        [(event.result.content, event.error) for event in record.events if isinstance(event, Acted) and not event.agent]
+        for record in (one, other)
+    ]
+    unlike = [at for at in range(common) if results[0][at] != results[1][at]]
+    if not unlike:
+        return ""
+    whose = f"{_short(other)} got {'another result' if len(unlike) == 1 else 'other results'}"
+    return f"Of these, {whose} at tool call {', '.join(str(at + 1) for at in unlike[:5])}{' and on' if unlike[5:] else ''}. "
+
+
+def _short(record: TrialRecord) -> str:
+    """A trial within a sentence."""
+    return clean_line(f"trial {record.key.index} of {record.key.variant}")
 
 
 def _parted(steps: Sequence[Step], shared: int) -> tuple[Sequence[Step], Sequence[Step]]:

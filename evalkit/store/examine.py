@@ -173,7 +173,7 @@ def _records(connection: sqlite3.Connection, folder: Path) -> Finding:
         "SELECT count(*) FROM trial WHERE attempt NOT IN (SELECT attempt FROM body)"
     ).fetchone()[0]
     if lacking:
-        wrong.append(f"{lacking} trials have no record at all")
+        wrong.append(f"trials without any record: {lacking}")
     if wrong:
         mend = "restore the folder from a copy; or take the rest with `evalkit export`, and run those trials anew in another folder"
         return Finding(

@@ -151,7 +151,7 @@ def test_show_of_a_task_and_of_a_trial(here: Path, capsys: pytest.CaptureFixture
     measured("-o", "out")
     capsys.readouterr()
     assert evalkit("show", "out", "one") == 0
-    assert "good #1: passed, finished, 1 turns" in capsys.readouterr().out
+    assert "good #1: passed, finished, 1 turn," in capsys.readouterr().out
     assert evalkit("show", "out", "one", "1", "--variant", "bad") == 0
     trace = capsys.readouterr().out
     assert "three" in trace
@@ -197,7 +197,7 @@ def test_dry_run_writes_nothing(here: Path, capsys: pytest.CaptureFixture[str]) 
     assert measured("--dry-run") == 0
     told = capsys.readouterr().out
     assert "2 tasks under 2 variants: 16 trials, 16 of them left" in told
-    assert "in all: 16 trials, no bound on dollars (2 of 2 variants have none)" in told
+    assert "in all: 16 trials, no bound on dollars (2 of 2 variants without one)" in told
     assert not (here / "reports").exists()
     config = here / "config.yaml"
     capped = (

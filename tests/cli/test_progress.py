@@ -38,7 +38,7 @@ def test_an_unknown_price_is_said_to_be_unknown() -> None:
     counts.add(record(usd=None))
     assert "  cost unknown  " in counts.line()
     counts.add(record(usd=0.5))
-    assert "  $0.5000 and 1 trials of unknown cost  " in counts.line()
+    assert "  $0.5000 and 1 trial of unknown cost  " in counts.line()
 
 
 def test_what_pass_n_is_so_far_is_told_with_how_many_tasks_it_is_of(capsys: pytest.CaptureFixture[str]) -> None:

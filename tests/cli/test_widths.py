@@ -55,8 +55,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return a_run(tmp_path_factory.mktemp("widths"))
 
 
-@pytest.mark.parametrize("width", [80, 60])
-@pytest.mark.parametrize("command", [None, *COMMANDS])
+@pytest.mark.parametrize(
+    ("command", "width"), [(None, 40), *((command, width) for command in (None, *COMMANDS) for width in (80, 60))]
+)
 def test_help_fits(
     command: str | None, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from report_records import a_run, a_table
+from report_records import a_key, a_record, a_run, a_table
 from test_report_browser import CHROMIUM, CONTRAST, FLAGS
 from test_report_hindsight import a_whole_page
 
+from evalkit.core.message import ToolCall, ToolResult
+from evalkit.core.record import Acted, Asked, Outcome, TrialRecord
 from evalkit.measure.table import Table
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")]
@@ -31,6 +34,28 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
+def same_calls() -> list[TrialRecord]:
+    """Trials of three tasks, one passing and one failing each: with the same calls, without any, and one that ends a call earlier."""
+    kept = []
+    for name, many in (("same", (2, 2)), ("none", (0, 0)), ("earlier", (1, 2))):
+        for index, calls in enumerate(many, 1):
+            record = a_record(a_key(name, index=index), 1.0)
+            turn = next(event for event in record.events if isinstance(event, Asked))
+            acts = [
+                Acted(
+                    turn=1,
+                    call=ToolCall(id=str(at), name="look_up", input={"at": at}),
+                    result=ToolResult(tool_use_id=str(at), content="found"),
+                    at=0.0,
+                    seconds=0.1,
+                )
+                for at in range(calls)
+            ]
+            outcome: Outcome = "failed" if index == 1 else "passed"
+            kept.append(replace(record, outcome=outcome, events=(turn, *acts, record.events[-2])))
+    return kept
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """An ordinary page, one of four thousand trials, and one of several variants with long names."""
@@ -39,6 +64,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     runs = {
         "ordinary": list(a_run(6, VARIANTS)),
         "large": list(a_run(250, VARIANTS[:2])),
+        "alike": same_calls(),
         "several": list(a_run(2, ("react", "react-window", "react-tight-caps", "react-generic-errors"))),
     }
     for name, records in runs.items():
@@ -161,6 +187,32 @@ def test_a_failing_trial_is_held_beside_a_passing_one_and_told_where_they_part(v
     shown.keyboard.press("Escape")
     assert not shown.locator("#pair").is_visible()
     assert shown.evaluate("document.activeElement.className") == "read"
+
+
+@pytest.mark.parametrize(
+    ("task", "sentence", "heading"),
+    [
+        (
+            "same",
+            "They make the same 2 tool calls and no other: they differ only in what they said",
+            "What is left of each",
+        ),
+        ("none", "Neither of them called a tool: they differ only in what they said", "What is left of each"),
+        (
+            "earlier",
+            "They make the same 1 tool call; then the failing one ends, and the passing one goes on.",
+            "Here they part",
+        ),
+    ],
+)
+def test_where_two_trials_part_is_claimed_only_where_they_do(
+    visit: Any, task: str, sentence: str, heading: str
+) -> None:
+    shown = visit("alike")
+    shown.locator("table.beginnings tr", has_text=f"{task} #1").locator("a[href^='#pair/']").click()
+    shown.wait_for_selector("#pair .parting")
+    assert shown.locator("#pair-lede").inner_text().startswith(sentence)
+    assert heading in shown.locator("#pair .parting").inner_text()
 
 
 def test_a_trace_leads_to_its_pair_whose_halves_hold_all_of_both(visit: Any) -> None:

@@ -150,16 +150,27 @@
     return box;
   };
 
+  const calls = (number) => (number === 1 ? "1 tool call" : `${number} tool calls`);
+
+  // Where two trials part, of which the failing one made `made` tool calls, the passing one `instead`, both the same `common` first ones.
+  const parting = (common, made, instead) => {
+    if (common === Math.max(made, instead)) {
+      const alike = common === 0 ? "Neither of them called a tool" : `They make the same ${calls(common)} and no other`;
+      return `${alike}: they differ only in what they said, in results and in how they ended.`;
+    }
+    const first = common === 0 ? "" : `They make the same ${calls(common)}; then `;
+    if (common < made && common < instead) return first === "" ? "They part at the first tool call." : `${first}they part.`;
+    const [ended, went] = common === made ? ["failing", "passing"] : ["passing", "failing"];
+    return `${first === "" ? "T" : `${first}t`}he ${ended} one ends, and the ${went} one goes on.`;
+  };
+
   // A failing trial and the passing one that goes along with it longest: what they share, then where they part.
   const pair = async (row) => {
     const other = index.beside[row];
     const common = index.common[row];
     const [failed, passed] = [await traceOf(row), await traceOf(other)];
-    const calls = (number) => (number === 1 ? "1 tool call" : `${number} tool calls`);
-    byId("pair-lede").textContent =
-      common === 0
-        ? "They part at the first tool call."
-        : `They make the same ${calls(common)}, and part after ${common === 1 ? "it" : "them"}.`;
+    const [made, instead] = [failed, passed].map((told) => Math.max(0, ...told.steps.map((one) => one.act)));
+    byId("pair-lede").textContent = parting(common, made, instead);
     const body = byId("pair-body");
     const heads = [failed, passed].map((told) => {
       const head = element("div", `story ${told.head.outcome}`);
@@ -175,7 +186,7 @@
       shared.append(columns("", side(failed, 0, a), side(passed, 0, b)));
       body.append(shared);
     }
-    body.append(element("h3", "parting", "▼ Here they part"));
+    body.append(element("h3", "parting", common === Math.max(made, instead) ? "▼ What is left of each" : "▼ Here they part"));
     body.append(columns("", side(failed, a), side(passed, b)));
     const section = byId("pair");
     section.hidden = false;
