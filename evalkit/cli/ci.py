@@ -18,8 +18,6 @@ from evalkit.cli.reading import Run
 from evalkit.cli.targets import target
 from evalkit.core.errors import ConfigurationError
 from evalkit.report.clean import clean_line
-from evalkit.report.github import commands, fence, markdown, outputs, publish
-from evalkit.report.junit import junit
 from evalkit.report.summary import task_rows
 
 SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"
@@ -45,8 +43,12 @@ def tell_ci(
     Annotations are printed; with `as_json` on stderr, which GitHub reads as well, so that stdout stays one object. Raises
     `ConfigurationError` where a file cannot be written.
     """
+    if junit_path is None and not github:
+        return
     summary = summary_of(found)
     if junit_path is not None:
+        from evalkit.report.junit import junit  # noqa: PLC0415  # loaded only where it is asked for
+
         text = junit(summary, task_rows(found.table), gate, found.about)
         path = target("--junit", junit_path, _is_junit)
         draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -57,6 +59,8 @@ def tell_ci(
         except OSError as error:
             raise _unwritable(f"--junit {path}", error) from error
     if github:
+        from evalkit.report.github import commands, markdown, outputs, publish  # noqa: PLC0415  # the same
+
         differences = compared(found)["comparisons"] if len(found.table.variants) > 1 else []
         values = outputs(summary, gate, found.table.baseline) | {"run": clean_line(str(found.store.folder))}
         files = {name: Path(os.environ[name]) if os.environ.get(name) else None for name in (SUMMARY, OUTPUT)}
@@ -77,6 +81,8 @@ def quiet(*, github: bool, as_json: bool = False) -> Iterator[None]:
     if not github or as_json:
         yield
         return
+    from evalkit.report.github import fence  # noqa: PLC0415  # loaded only where it is asked for
+
     begin, end = fence(secrets.token_hex(16))
     say(begin)
     try:

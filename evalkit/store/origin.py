@@ -10,7 +10,6 @@ import platform
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from evalkit import __version__
@@ -53,9 +52,11 @@ def origin(command: str = "", folder: Path | None = None, packages: Iterable[str
 
 def _version(package: str) -> str | None:
     """The version of an installed package."""
+    from importlib import metadata  # noqa: PLC0415  # slow to load, and who reads a run has no use of it
+
     try:
-        return version(package)
-    except PackageNotFoundError:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
         return None
 
 

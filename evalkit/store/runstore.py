@@ -11,6 +11,7 @@ import sqlite3
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from threading import Lock as Mutex
 from types import TracebackType
@@ -42,7 +43,6 @@ class RunStore:
         self.manifest = run
         self._clock = clock
         self._environ = environ
-        self._redactor = Redactor.of(environ, run.names, run.key_variables)
         self._writer: Writer | None = None
         self._lock: Lock | None = None
         self._reader: sqlite3.Connection | None = None
@@ -51,6 +51,15 @@ class RunStore:
         self._open: defaultdict[tuple[str, int], deque[int]] = defaultdict(deque)
         self._attempt = 0
         self._closed = False
+
+    @cached_property
+    def _redactor(self) -> Redactor:
+        """What hides secrets in all that is written; a reader has no use of it."""
+        return self._redactor_for(self.manifest)
+
+    def _redactor_for(self, run: Manifest) -> Redactor:
+        """The same for a manifest that is to be."""
+        return Redactor.of(self._environ, run.names, run.key_variables)
 
     @classmethod
     def create(
@@ -150,7 +159,7 @@ class RunStore:
                 f"was run with seed {self.manifest.seed}, not {run.seed}",
                 "choose another folder with --out for another seed",
             )
-        self._redactor = Redactor.of(self._environ, run.names, run.key_variables)
+        self._redactor = self._redactor_for(run)
         self.manifest = manifest.write(self.folder, run, self._redactor)
 
     def clean(self, text: str) -> str:
