@@ -18,7 +18,6 @@ from evalkit.cli.reading import Run, numbers
 from evalkit.core.errors import RunInvalid
 from evalkit.core.message import Nature
 from evalkit.core.plan import Gate
-from evalkit.core.record import TrialRecord
 from evalkit.measure.alarms import Alarms
 from evalkit.measure.compare import compare
 from evalkit.measure.estimate import Ask
@@ -137,10 +136,6 @@ def write_report(found: Run, summary: Mapping[str, Any], *, confidence: float = 
     path = found.store.folder / "report.html"
     verdict, differences = own_gate(found), compared(found, confidence=confidence)
 
-    def trace(row: TrialRecord) -> TrialRecord:
-        """The same record with its events."""
-        return found.store.record(row.key.digest)
-
     write_page(
         path,
         summary=summary,
@@ -151,7 +146,7 @@ def write_report(found: Run, summary: Mapping[str, Any], *, confidence: float = 
         about=replace(found.about, command=found.about.command or "evalkit run"),
         rows=tuple(found.store.records()),
         table=found.table,
-        trace=trace,
+        trace=lambda row: found.store.record(row.key.digest, row),
     )
     return path
 

@@ -10,7 +10,6 @@ has nothing to be compared with, or no trace.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -26,6 +25,8 @@ How = Literal["other tool", "other arguments", "ended early", "went on", "same s
 call where they all made one, a further call where they had all ended, or nothing else at all: only its words or results differ."""
 
 NONE = ""
+
+_ENCODE = json.JSONEncoder(sort_keys=True).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,13 +181,12 @@ def steps(record: TrialRecord) -> tuple[Step, ...]:
 
 
 def _followed(path: int, tool: str, arguments: JSON) -> int:
-    """Name a path with one more step: 64 bits of a hash, never 0; the order of arguments makes no difference."""
+    """Name a path with one more step, within this process: a hash of 64 bits, never 0; the order of arguments makes no difference."""
     try:
-        text = json.dumps([tool, dict(arguments)], sort_keys=True)
+        text = _ENCODE([tool, dict(arguments)])
     except (TypeError, ValueError, RecursionError):
-        text = json.dumps([tool, "arguments that are no JSON"])
-    found = hashlib.blake2b(text.encode(), digest_size=8, key=path.to_bytes(8, "big")).digest()
-    return int.from_bytes(found, "big") or 1
+        text = _ENCODE([tool, "arguments that are no JSON"])
+    return hash((path, text)) or 1
 
 
 def shared(one: Sequence[Step], other: Sequence[Step]) -> int:

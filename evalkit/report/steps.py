@@ -113,19 +113,19 @@ def _told(event: Event, piece: int | None, acts: int) -> Iterator[Step]:
 
 def _told_asked(event: Asked, piece: int | None) -> Iterator[Step]:
     """Tell a model call: the tries before it, what the model thought where it shows that, and what it said."""
+    reply = event.reply
     yield from _retries(event.turn, event.attempts, "the model did not answer at once")
-    for text in _thoughts(event.reply.message):
+    for text in _thoughts(reply.message):
         yield step(kind="thought", turn=event.turn, label="model thinks", text=excerpt(text, piece))
-    usage = event.reply.usage
-    meta = [duration(event.seconds), f"{usage.prompt:,} + {usage.output:,} tokens"]
-    if event.reply.usd is not None:
-        meta.append(dollars(event.reply.usd))
+    meta = [duration(event.seconds), f"{reply.usage.prompt:,} + {reply.usage.output:,} tokens"]
+    if reply.usd is not None:
+        meta.append(dollars(reply.usd))
     if event.sent != event.held:
         meta.append(f"saw {event.sent} of {event.held} messages")
-    if event.reply.stop_reason not in ("end_turn", "tool_use"):
-        meta.append(event.reply.stop_reason)
+    if reply.stop_reason not in ("end_turn", "tool_use"):
+        meta.append(reply.stop_reason)
     label = "model" if event.purpose == "act" else f"model ({clean_name(event.purpose)})"
-    said = excerpt(event.reply.text, piece) or ("(no text)" if not event.reply.calls else "")
+    said = excerpt(reply.text, piece) or ("(no text)" if not reply.calls else "")
     yield step(kind="model", turn=event.turn, label=label, meta=" · ".join(meta), text=said)
 
 

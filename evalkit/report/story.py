@@ -135,11 +135,14 @@ def _facts(record: TrialRecord) -> list[str]:
 
 def _answered(told: list[Step], record: TrialRecord, piece: int | None) -> list[Step]:
     """Tell the answer before the stop, where no turn of the conversation has it as its text: a program's, say, that told of no turn."""
-    said = {event.reply.text.strip() for event in record.events if isinstance(event, Asked)}
-    place = next((number for number, one in enumerate(told) if one["kind"] == "stop"), None)
-    if place is None or record.answer.strip() in ("", *said):
+    said = record.answer.strip()
+    replies = (event.reply.text.strip() for event in reversed(record.events) if isinstance(event, Asked))
+    if not said or said in replies:
         return told
-    text = excerpt(record.answer.strip(), piece)
+    place = next((number for number, one in enumerate(told) if one["kind"] == "stop"), None)
+    if place is None:
+        return told
+    text = excerpt(said, piece)
     answer = step(kind="note", turn=told[place]["turn"], label="the agent's answer", text=text)
     return [*told[:place], answer, *told[place:]]
 

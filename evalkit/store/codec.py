@@ -100,8 +100,11 @@ def _packed(seen: TrialRecord, head: bytes, tail: bytes) -> Encoded:
     return Encoded(seen=seen, head=len(head), text=zlib.compress(head + tail, LEVEL))
 
 
-def decode(schema: int, head: int, source: Readable, *, events: bool) -> TrialRecord:
-    """Decode a record from compressed bytes, of which no more are read than it takes; raises `StoreError` where they are damaged."""
+def decode(schema: int, head: int, source: Readable, *, events: bool, seen: TrialRecord | None = None) -> TrialRecord:
+    """Decode a record from compressed bytes, of which no more are read than it takes; raises `StoreError` where they are damaged.
+
+    Where all but its events was `seen` before, only those are decoded.
+    """
     reader = READERS.get(schema)
     if reader is None:
         known = ", ".join(map(str, READERS))
@@ -110,18 +113,18 @@ def decode(schema: int, head: int, source: Readable, *, events: bool) -> TrialRe
         )
     try:
         text = _unpacked(source, LARGEST if events else head)
-        return reader(text[:head], text[head:] if events else None)
+        return reader(text[:head], text[head:] if events else None, seen)
     except (zlib.error, ValueError, RecursionError, TypeError, IndexError) as error:
         raise StoreError(f"its record is damaged: {error}") from error
 
 
-def _read_1(head: bytes, tail: bytes | None) -> TrialRecord:
+def _read_1(head: bytes, tail: bytes | None, seen: TrialRecord | None) -> TrialRecord:
     """Read a record of schema 1."""
-    found: TrialRecord = _read(head, 0)[0]
+    found: TrialRecord = seen or _read(head, 0)[0]
     return found if tail is None else replace(found, events=_read(tail, 1))
 
 
-READERS: dict[int, Callable[[bytes, bytes | None], TrialRecord]] = {1: _read_1}
+READERS: dict[int, Callable[[bytes, bytes | None, TrialRecord | None], TrialRecord]] = {1: _read_1}
 """A reader of each schema number: it gives today's record from that day's bytes."""
 
 

@@ -175,8 +175,13 @@ def bookkeeping(connection: sqlite3.Connection, manifest: Manifest, *, live: boo
     )
 
 
-def body(connection: sqlite3.Connection, attempt: int, folder: Path, *, events: bool) -> TrialRecord:
-    """Read the record of an attempt that gave one, with its events where wanted; raises `StoreError` where it is damaged."""
+def body(
+    connection: sqlite3.Connection, attempt: int, folder: Path, *, events: bool, seen: TrialRecord | None = None
+) -> TrialRecord:
+    """Read the record of an attempt that gave one, with its events where wanted; raises `StoreError` where it is damaged.
+
+    Where all but its events was `seen` before, only those are decoded.
+    """
     row = connection.execute(
         "SELECT schema, head, CASE WHEN length(text) <= ? THEN text END FROM body WHERE attempt = ?", (SMALL, attempt)
     ).fetchone()
@@ -185,6 +190,6 @@ def body(connection: sqlite3.Connection, attempt: int, folder: Path, *, events: 
     schema, head, text = row
     with BytesIO(text) if text is not None else connection.blobopen("body", "text", attempt, readonly=True) as source:
         try:
-            return decode(schema, head, source, events=events)
+            return decode(schema, head, source, events=events, seen=seen)
         except StoreError as error:
             raise fault(folder, f"attempt {attempt}: {error}") from error

@@ -30,6 +30,7 @@ from evalkit.store.redact import Redactor
 from evalkit.store.writer import Entry, Row, Writer
 
 ABANDON = "UPDATE attempt SET outcome = 'abandoned' WHERE outcome IS NULL"
+COUNTS = "SELECT id, number FROM trial JOIN attempt ON attempt.id = trial.attempt WHERE trial.key = ?"
 LARGEST = 2**63 - 1
 
 
@@ -55,11 +56,7 @@ class RunStore:
     @cached_property
     def _redactor(self) -> Redactor:
         """What hides secrets in all that is written; a reader has no use of it."""
-        return self._redactor_for(self.manifest)
-
-    def _redactor_for(self, run: Manifest) -> Redactor:
-        """The same for a manifest that is to be."""
-        return Redactor.of(self._environ, run.names, run.key_variables)
+        return Redactor.of(self._environ, self.manifest.names, self.manifest.key_variables)
 
     @classmethod
     def create(
@@ -159,7 +156,7 @@ class RunStore:
                 f"was run with seed {self.manifest.seed}, not {run.seed}",
                 "choose another folder with --out for another seed",
             )
-        self._redactor = self._redactor_for(run)
+        self._redactor = Redactor.of(self._environ, run.names, run.key_variables)
         self.manifest = manifest.write(self.folder, run, self._redactor)
 
     def clean(self, text: str) -> str:
@@ -185,13 +182,14 @@ class RunStore:
         with self._reading() as connection:
             return reading.columns(connection, self.manifest)
 
-    def record(self, key: str) -> TrialRecord:
-        """The record of a trial by its key's digest, with its events."""
+    def record(self, key: str, seen: TrialRecord | None = None) -> TrialRecord:
+        """The record of a trial by its key's digest, with its events; what `records` gave of it need not be decoded again."""
         with self._reading() as connection:
-            found = connection.execute("SELECT attempt FROM trial WHERE key = ?", (key,)).fetchone()
+            found = connection.execute(COUNTS, (key,)).fetchone()
             if found is None:
                 raise fault(self.folder, f"holds no record of trial {key}")
-            return reading.body(connection, found[0], self.folder, events=True)
+            known = seen if seen is not None and seen.attempt == found[1] else None
+            return reading.body(connection, found[0], self.folder, events=True, seen=known)
 
     def history(self, key: str) -> tuple[TrialRecord, ...]:
         """Every record that attempts at a trial gave, with its events, oldest first: errors and those that came second too."""

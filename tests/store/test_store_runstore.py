@@ -113,6 +113,21 @@ def test_an_error_gives_way_to_what_comes_after_it(store: RunStore, manifest: Ma
     assert store.bookkeeping().refused == 0
 
 
+def test_a_row_seen_before_gets_its_events_or_gives_way_to_what_counts_now(store: RunStore, manifest: Manifest) -> None:
+    key = next(planned_keys(manifest))
+    store.begin(a_start(manifest, key, 1))
+    store.keep(a_record(key, "error", attempt=1))
+    (seen,) = store.records()
+    assert seen.events == ()
+    assert store.record(key.digest, seen) == store.record(key.digest)
+    marked = replace(seen, answer="as it was seen")
+    assert store.record(key.digest, marked).answer == "as it was seen", "the head is not read again"
+    store.begin(a_start(manifest, key, 2))
+    store.keep(a_record(key, "passed", attempt=2))
+    assert store.record(key.digest, marked) == store.record(key.digest)
+    assert store.record(key.digest, marked).outcome == "passed"
+
+
 @pytest.mark.parametrize("first", ["passed", "failed"])
 @pytest.mark.parametrize("second", ["passed", "failed", "error"])
 def test_what_was_decided_stays_and_the_second_is_counted(
