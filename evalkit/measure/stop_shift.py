@@ -267,7 +267,7 @@ def _worded(found: StopShift) -> StopShift:
     if found.variation is None or found.expected is None or found.p_adjusted is None:
         return replace(found, sentence=f"{pair} cannot be compared, {found.why}")
     if found.differing == 0:
-        text = f"{pair} end every task's trials by the same reasons as often"
+        text = f"{pair}: every task's trials end by the same reasons equally often"
         return replace(found, sentence=f"{text}, {counted(found.tasks, 'task')}, {span(found.trials)}")
     word = "end trials by other reasons" if found.p_adjusted <= 1.0 - found.confidence else "not shown to differ"
     first = found.reasons[0]

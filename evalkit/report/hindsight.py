@@ -37,15 +37,10 @@ CLUSTERS = 15
 """Kinds of first divergences that are listed."""
 
 
-def _seconds(limit: float) -> str:
-    """Write a limit of time, a short one in milliseconds."""
-    return duration(limit) if limit >= 1.0 else f"{1000.0 * limit:.3g} ms"
-
-
 WRITE: Mapping[Meter, Callable[[float], str]] = {
     "turns": count,
     "tokens": amount,
-    "seconds": _seconds,
+    "seconds": duration,
     "usd": dollars,
 }
 """How a limit of each meter is written."""

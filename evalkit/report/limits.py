@@ -36,7 +36,7 @@ def limits(comparisons: Sequence[Mapping[str, Any]], stops: Sequence[Mapping[str
             f"{' and '.join(whats)} of {'every variant' if len(every) > 1 and set(names) == every else ', '.join(names)}"
             for names, whats in alike.items()
         ]
-        yield f"Fewer than {telling} tasks differ in {'; in '.join(said)}: no such test can then reach {100 * level:.3g} %, whatever the difference."
+        yield f"Fewer than {telling} tasks differ in {'; in '.join(said)}: no such test can then reach {100 * level:.3g}%, whatever the difference."
     if any(known(one["difference"]) and one["tasks"] == 1 for one in comparisons):
         yield "One task: its difference is that of these trials, and says nothing of other tasks."
     if comparisons and {tuple(one.get("n", ())) for one in comparisons} == {(1, 1)}:

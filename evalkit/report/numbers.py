@@ -85,9 +85,11 @@ def dollars(value: float | None) -> str:
 
 
 def duration(value: float | None) -> str:
-    """Write seconds as people say them: `0.42 s`, `12.3 s`, `4 min 05 s`, `2 h 03 min`."""
+    """Write seconds as people say them: `0.39 ms`, `421 ms`, `1.42 s`, `12.3 s`, `4 min 05 s`, `2 h 03 min`."""
     if value is None or not math.isfinite(value):
         return UNDEFINED
+    if value < 0.9995:
+        return _instant(1000 * value)
     if value < 9.995:
         return f"{value:.2f} s"
     if value < 59.95:
@@ -97,6 +99,13 @@ def duration(value: float | None) -> str:
         return f"{whole // 60} min {whole % 60:02d} s"
     minutes = round(value / 60)
     return f"{minutes // 60:,} h {minutes % 60:02d} min"
+
+
+def _instant(thousandths: float) -> str:
+    """Write less than a second."""
+    if thousandths == 0:
+        return "0 s"
+    return "<0.01 ms" if thousandths < 0.005 else f"{thousandths:.{2 if thousandths < 99.5 else 3}g} ms"
 
 
 def count(value: float | None) -> str:

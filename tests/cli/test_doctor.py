@@ -116,7 +116,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
         lambda one: sql(one, "UPDATE body SET text = substr(text, 1, 40) WHERE attempt = 1"),
         "cannot be trusted",
     ),
-    "a lost record": (lambda one: sql(one, "DELETE FROM body WHERE attempt = 1"), "no record at all"),
+    "a lost record": (lambda one: sql(one, "DELETE FROM body WHERE attempt = 1"), "without any record: 1"),
     "records that were swapped": (swap, "of another trial"),
     "an outcome that was edited": (
         lambda one: sql(one, "UPDATE trial SET outcome = 'passed' WHERE variant = 'bad'"),

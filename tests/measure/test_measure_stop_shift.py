@@ -113,7 +113,7 @@ def test_just_the_pairs_that_are_asked_for_are_compared() -> None:
 def test_alike_is_said_and_nothing_else() -> None:
     (found,) = stop_shifts(a_run(capped={"a": [1, 2], "b": [1, 2]}))
     assert (found.variation, found.p) == (0.0, 1.0)
-    assert found.sentence == "b against a end every task's trials by the same reasons as often, 2 tasks, n=8"
+    assert found.sentence == "b against a: every task's trials end by the same reasons equally often, 2 tasks, n=8"
 
 
 def test_what_is_missing_or_in_error_leaves_the_pair_undefined() -> None:

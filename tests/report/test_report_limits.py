@@ -12,13 +12,13 @@ def test_what_cannot_reach_five_percent_is_said_once_with_its_metrics() -> None:
     ones = [a_comparison(variant=name, metric=metric, **few) for name in ("a", "b") for metric in ("pass^8", "pass@1")]
     stops = [{"variant": "a", "variation": 0.1, "differing": 2}, {"variant": "b", "variation": 0.1, "differing": 9}]
     assert list(limits(ones, stops)) == [
-        "Fewer than 6 tasks differ in pass^8 and pass@1 of every variant; in the stops of a: no such test can then reach 5 %, whatever the difference.",
+        "Fewer than 6 tasks differ in pass^8 and pass@1 of every variant; in the stops of a: no such test can then reach 5%, whatever the difference.",
         "Another question, are the two identical on these very tasks (trials permuted within tasks, not adjusted): a pass^8 p 0.040, pass@1 p 0.040; b pass^8 p 0.040, pass@1 p 0.040.",
     ]
     assert not list(limits([a_comparison()]))
     assert not list(limits([a_comparison(difference=None, better=0, worse=0)]))
     assert list(limits([a_comparison(better=0, worse=0, p_within=None)])) == [
-        "Fewer than 6 tasks differ in pass^8 of plan: no such test can then reach 5 %, whatever the difference."
+        "Fewer than 6 tasks differ in pass^8 of plan: no such test can then reach 5%, whatever the difference."
     ]
 
 
@@ -28,7 +28,7 @@ def test_another_confidence_wants_another_number_of_tasks() -> None:
     assert not list(limits([a_comparison(confidence=0.9, **five)]))
     (said,) = limits([a_comparison(confidence=0.99, better=0, worse=7, p_within=None)])
     assert said.startswith("Fewer than 8 tasks differ")
-    assert "reach 1 %" in said
+    assert "reach 1%" in said
 
 
 def test_one_task_and_one_trial_a_task_are_told() -> None:

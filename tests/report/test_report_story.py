@@ -96,7 +96,7 @@ def test_a_failure_says_what_the_model_was_shown_and_what_really_happened() -> N
     step = told(asked(CALL), acted(CALL, "tool failed", error="unrecoverable", detail="no such table"))[-1]
     assert step["label"] == "error"
     assert step["tone"] == "bad"
-    assert step["meta"] == "0.50 s · unrecoverable"
+    assert step["meta"] == "500 ms · unrecoverable"
     assert step["text"] == "tool failed\n(what happened, not shown to the model: no such table)"
     verbatim = told(asked(CALL), acted(CALL, "no such table", error="unrecoverable", detail="no such table"))[-1]
     assert verbatim["text"] == "no such table"
