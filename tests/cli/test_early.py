@@ -59,8 +59,7 @@ def test_a_gated_run_ends_once_its_verdict_stands_and_says_nothing_else(
     assert done["missing"] == 0
     assert done["planned"] == done["measured"] + done["errors"] + done["missing"] + done["skipped"]
     assert (
-        f"curtailed: the gate's verdict stands at {word} whatever the {done['skipped']} trials left may bring"
-        in told
+        f"curtailed: the gate's verdict stands at {word} whatever the {done['skipped']} trials left may bring" in told
     )
     assert found["early"][0].startswith("Ended early")
     agent = found["variants"]["agent"]

@@ -1,39 +1,30 @@
 """Results of harbor and of Terminal-Bench: a job's folder with a `result.json` a trial, or the `results.json` of a whole run.
 
-Invariant: which exceptions are the agent's doing is fixed here: a timeout of the agent or a full context is a failure with its stop, any
-other exception is an error. A trial folder without a result is told, and is missing where the job says how many were planned.
+Invariant: a trial folder without a result is told, and is missing where the job says how many were planned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.message import JSON
+from evalkit.parts.importers._harbor_trials import NOTES, old_trial, trial
 from evalkit.parts.importers._json import chosen, document, outline
 from evalkit.parts.importers._rows import (
     Header,
-    Imported,
     Item,
     Note,
-    between,
     count_of,
-    digest_of,
-    named,
-    number_of,
     part,
     plainly,
     refuse,
-    reward_of,
     settings_of,
-    shown,
-    stamp_of,
     text_of,
 )
-from evalkit.parts.importers._stops import OTHER
 
 RESULT, RESULTS, CONFIG, METADATA = "result.json", "results.json", "config.json", "run_metadata.json"
 DEEPEST = 8
@@ -41,24 +32,6 @@ DEEPEST = 8
 
 MOST = 1_000_000
 """Entries of folders that are looked at."""
-
-THEIRS = {
-    "AgentTimeoutError": "cap:seconds",
-    "agent_timeout": "cap:seconds",
-    "ContextLengthExceededError": "context_overflow",
-    "context_length_exceeded": "context_overflow",
-    "OutputLengthExceededError": "truncated",
-    "output_length_exceeded": "truncated",
-    "NonZeroAgentExitCodeError": f"{OTHER}NonZeroAgentExitCodeError",
-    "fatal_llm_parse_error": f"{OTHER}fatal_llm_parse_error",
-    "test_timeout": f"{OTHER}test_timeout",
-}
-"""Exceptions and failure modes that are the agent's doing, with the stop that each is."""
-
-NOTES = (
-    "a reward of 1 (is_resolved) is a pass; seconds are the agent's own, turns its metadata's n_episodes",
-    f"exceptions that are failures: {', '.join(name for name in THEIRS if name[0].isupper())}; all others are errors",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +109,9 @@ class _Walk:
         """Tell the trials of a file, and before the first of a variant what its job says of it."""
         for where, row in _rows(file, kind):
             old = isinstance(row, dict) and "is_resolved" in row
-            found = _old_trial(file, where, row, job) if old else _trial(file, where, row, self._scorer)
+            found = (
+                old_trial(file, where, row, job.suite, job.variant) if old else trial(file, where, row, self._scorer)
+            )
             mark = (job, found.suite, found.variant)
             if mark not in self._told:
                 self._told.add(mark)
@@ -205,82 +180,3 @@ def _rows(file: Path, kind: str) -> Iterator[tuple[str, Any]]:
                 number += 1
                 yield f"result {number:,}", row
         text.end()
-
-
-def _trial(path: Path, where: str, row: Any, scorer: str | None) -> Imported:
-    """One trial of harbor."""
-    if not isinstance(row, dict) or "task_name" not in row:
-        raise refuse(path, where, f"is {shown(row)} without task_name", "harbor wants a trial's result.json")
-    model = [text_of(part(row, "agent_info", "model_info", name), 200) for name in ("provider", "name")]
-    agent = [text_of(part(row, "agent_info", "name"), 200), "/".join(one for one in model if one)]
-    error = text_of(part(row, "exception_info", "exception_type"), 200)
-    reward = _reward(path, where, part(row, "verifier_result", "rewards"), scorer)
-    checksum = text_of(row.get("task_checksum"), 200)
-    return Imported(
-        where=where,
-        suite=text_of(row.get("source"), 200) or None,
-        variant=" ".join(one for one in agent if one) or None,
-        task=named(path, where, "task_name", row["task_name"]),
-        trial=text_of(row.get("id"), 200) or text_of(row.get("trial_name"), 200) or None,
-        reward=reward,
-        passed=False if reward is None and error in THEIRS else None,
-        error="" if error in THEIRS or not row.get("exception_info") else _told(row["exception_info"], error),
-        stop=THEIRS.get(error, "error:harness" if row.get("exception_info") else "finished"),
-        stop_detail=error,
-        turns=count_of(part(row, "agent_result", "metadata", "n_episodes")),
-        input_tokens=count_of(part(row, "agent_result", "n_input_tokens")),
-        output_tokens=count_of(part(row, "agent_result", "n_output_tokens")),
-        usd=number_of(part(row, "agent_result", "cost_usd")),
-        seconds=_seconds(row),
-        started=stamp_of(row.get("started_at")),
-        model=agent[1],
-        input_digest=digest_of(path, where, checksum) if checksum else "",
-    )
-
-
-def _told(info: Mapping[str, JSON] | JSON, error: str) -> str:
-    """What an exception says."""
-    return f"{error or 'exception'}: {text_of(part(info, 'exception_message'))}"
-
-
-def _seconds(row: Mapping[str, Any]) -> float | None:
-    """How long the agent worked, else how long the trial took."""
-    worked = between(part(row, "agent_execution", "started_at"), part(row, "agent_execution", "finished_at"))
-    return worked if worked is not None else between(row.get("started_at"), row.get("finished_at"))
-
-
-def _reward(path: Path, where: str, rewards: JSON, scorer: str | None) -> float | None:
-    """The reward that counts; raises `ConfigurationError` where several could."""
-    if not isinstance(rewards, dict) or not rewards:
-        return None
-    name = scorer or ("reward" if "reward" in rewards else next(iter(rewards)) if len(rewards) == 1 else None)
-    if name is None or name not in rewards:
-        what = f"has the rewards {', '.join(plainly(one) for one in rewards)}"
-        raise refuse(path, where, what, "say which counts with --scorer")
-    return reward_of(rewards[name])
-
-
-def _old_trial(path: Path, where: str, row: dict[str, Any], job: _Job) -> Imported:
-    """One trial of Terminal-Bench's first harness."""
-    mode = text_of(row.get("failure_mode"), 80)
-    fine = mode in ("", "none", "unset") or mode in THEIRS
-    resolved = row["is_resolved"] if isinstance(row["is_resolved"], bool) else None
-    instruction = text_of(row.get("instruction"))
-    return Imported(
-        where=where,
-        suite=job.suite,
-        variant=job.variant,
-        task=named(path, where, "task_id", row.get("task_id")),
-        trial=text_of(row.get("id"), 200) or text_of(row.get("trial_name"), 200) or None,
-        passed=False if resolved is None and mode in THEIRS else resolved,
-        error="" if fine or resolved else f"failure_mode {mode}",
-        stop=THEIRS.get(mode, "finished" if fine or resolved else "error:harness"),
-        stop_detail=mode,
-        input_tokens=count_of(row.get("total_input_tokens")),
-        output_tokens=count_of(row.get("total_output_tokens")),
-        seconds=between(row.get("agent_started_at"), row.get("agent_ended_at"))
-        or between(row.get("trial_started_at"), row.get("trial_ended_at")),
-        started=stamp_of(row.get("trial_started_at")),
-        input=instruction,
-        input_digest=digest_of(path, where, instruction) if instruction else "",
-    )

@@ -58,6 +58,49 @@ def test_who_is_to_blame_is_fixed(
     assert (bool(trial.error), trial.passed, trial.stop) == (error, passed, stop)
 
 
+@pytest.mark.parametrize(
+    ("kind", "valid", "reward", "error", "passed", "stop"),
+    [
+        ("ApiRateLimitError", False, 0.0, True, None, "error:harness"),
+        ("VerifierTimeoutError", False, None, True, None, "error:harness"),
+        ("RuntimeError", True, 0.0, False, None, "other:RuntimeError"),
+        ("RuntimeError", True, None, True, None, "error:harness"),
+        ("ContextWindowExceededError", True, None, False, False, "context_overflow"),
+        ("AgentSafetyRefusalError", True, 0.0, False, None, "refusal"),
+        ("AgentTimeoutError", False, 1.0, True, None, "error:harness"),
+    ],
+)
+def test_what_the_file_says_of_a_reward_after_an_exception_is_followed(
+    tmp_path: Path, kind: str, valid: bool, reward: float | None, error: bool, passed: bool | None, stop: str
+) -> None:
+    policy = {"should_retry": False, "should_grade": True, "has_valid_reward": valid}
+    broke = {"exception_type": kind, "exception_message": "m", "exception_traceback": "t", "policy": policy}
+    path = write(tmp_path / "t" / "result.json", harbor_trial(reward=reward, exception_info=broke))
+    (trial,) = rows("harbor", path)
+    assert (bool(trial.error), trial.passed, trial.stop, trial.stop_detail) == (error, passed, stop, kind)
+
+
+def a_step(seconds: int, tokens: int | None, **more: Any) -> dict[str, Any]:
+    """A step of a trial of several."""
+    used = {"n_input_tokens": tokens, "n_output_tokens": 2, "cost_usd": 0.25, "metadata": {"n_episodes": 3}}
+    worked = {"started_at": "2026-01-01T00:00:00Z", "finished_at": f"2026-01-01T00:00:{seconds:02}Z"}
+    return {"step_name": "s", "agent_result": used, "agent_execution": worked, **more}
+
+
+def test_a_trial_of_several_steps_is_the_sum_of_them(tmp_path: Path) -> None:
+    whole: dict[str, Any] = {"agent_result": None, "agent_execution": None}
+    path = write(tmp_path / "a" / "result.json", harbor_trial(step_results=[a_step(10, 7), a_step(20, 8)], **whole))
+    (trial,) = rows("harbor", path)
+    assert (trial.turns, trial.input_tokens, trial.output_tokens, trial.usd, trial.seconds) == (6, 15, 4, 0.5, 30.0)
+    path = write(tmp_path / "b" / "result.json", harbor_trial(step_results=[a_step(10, 7), a_step(20, None)], **whole))
+    assert rows("harbor", path)[0].input_tokens is None, "what one step does not tell is unknown of all"
+    broke = {"exception_type": "ApiOverloadedError", "exception_message": "m", "policy": {"has_valid_reward": False}}
+    steps = [a_step(10, 7), a_step(20, 8, exception_info=broke)]
+    path = write(tmp_path / "c" / "result.json", harbor_trial(reward=0.0, step_results=steps, **whole))
+    (trial,) = rows("harbor", path)
+    assert (trial.error, trial.stop) == ("ApiOverloadedError: m", "error:harness")
+
+
 def test_of_several_rewards_one_is_chosen(tmp_path: Path) -> None:
     several = harbor_trial(verifier_result={"rewards": {"tests": 1.0, "style": 0.5}})
     path = write(tmp_path / "result.json", several)
