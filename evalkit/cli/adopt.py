@@ -125,7 +125,7 @@ def _record(item: Imported, found: Decision, run: Adopted, row: int, nature: Nat
 
 def _untold(item: Imported) -> tuple[Counter, ...]:
     """The counters that the file does not tell: tool calls never, tokens where what went in is not known."""
-    told = {"turns": item.turns, "tokens": item.input_tokens, "tool_calls": None}
+    told = {"turns": item.turns, "tokens": item.input_tokens, "tool_calls": None, "seconds": item.seconds}
     return tuple(counter for counter in get_args(Counter) if told[counter] is None)
 
 

@@ -109,10 +109,10 @@ def with_records(table: Table, records: Sequence[TrialRecord]) -> Table:
         outcome=[one.outcome for one in records],
         graded=[one.graded for one in records],
         stop=[one.stop.reason for one in records],
-        turns=[one.tally.turns for one in records],
-        tokens=[one.tally.tokens for one in records],
+        turns=[one.tally.known("turns") for one in records],
+        tokens=[one.tally.known("tokens") for one in records],
         usd=[one.tally.usd for one in records],
-        seconds=[one.tally.seconds for one in records],
+        seconds=[one.tally.known("seconds") for one in records],
     )
     return joined(table, fresh)
 

@@ -24,7 +24,7 @@ UNTOLD = {
     "turns": "turns (unknown)",
     "input_tokens": "tokens (unknown)",
     "usd": "dollars (unknown)",
-    "seconds": "seconds (counted as 0)",
+    "seconds": "seconds (unknown)",
     "stop": "why it stopped (`unknown`)",
 }
 """What a file may leave out, and what is then shown."""
@@ -52,12 +52,13 @@ def _taken(survey: Survey, found: Adopted) -> Iterator[str]:
     for variant in found.variants[:MOST]:
         sizes = Counter(held[place] for place, where in enumerate(found.places) if where[2] == variant.name)
         each = ", ".join(
-            f"{size} of {times(count, 'task')}" for size, count in sorted(sizes.items(), reverse=True)[:MOST]
+            f"{times(size, 'trial')} a task ({times(count, 'task')})"
+            for size, count in sorted(sizes.items(), reverse=True)[:MOST]
         )
         planned = sum(planned for where, planned in found.planned.items() if where[2] == variant.name)
         missing = planned - sum(size * count for size, count in sizes.items())
         lost = f"; {times(missing, 'planned trial')} missing" if missing else ""
-        yield f"  {clean_name(variant.name)}: trials: {each}{lost}"
+        yield f"  {clean_name(variant.name)}: {each}{lost}"
         deepest = max(deepest, *sizes)
     if len(found.variants) > MOST:
         yield f"  and {len(found.variants) - MOST} more variants"
@@ -81,9 +82,9 @@ def _errors(survey: Survey) -> Iterator[str]:
         return
     broke = times(sum(survey.broke.values()), "trial")
     if survey.choices.errors == "error":
-        yield f"{broke} broke and count as errors, neither passed nor failed (--errors fail makes them failures):"
+        yield f"{broke} broke, counted as error, neither passed nor failed (--errors fail makes them failures):"
     else:
-        yield f"{broke} broke and count as failures (--errors error, the default, leaves them undecided):"
+        yield f"{broke} broke, counted as failed (--errors error, the default, leaves them undecided):"
     for text, number in survey.broke.most_common(MOST):
         yield f"  {number:,} × {clean_line(text, 100)}"
 

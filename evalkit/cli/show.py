@@ -175,7 +175,7 @@ def _facts(record: TrialRecord) -> dict[str, object]:
         "turns": record.tally.known("turns"),
         "tokens": record.tally.known("tokens"),
         "usd": record.tally.usd,
-        "seconds": record.tally.seconds,
+        "seconds": record.tally.known("seconds"),
         "error": record.error,
         "nature": record.nature,
         "seed": record.seed,

@@ -23,8 +23,8 @@ Verdict = Literal["pass", "fail", "unknown"]
 UNKNOWN = "unknown"
 """The reason of a stop that nobody told: of a trial that another harness played. A cap may have ended it, or not."""
 
-Counter = Literal["turns", "tokens", "tool_calls"]
-"""What an agent that is a program of its own may leave untold."""
+Counter = Literal["turns", "tokens", "tool_calls", "seconds"]
+"""What may be untold: by an agent that is a program of its own, and of trials that another harness played its time too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

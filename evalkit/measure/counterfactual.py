@@ -114,7 +114,7 @@ def unknown(table: Table, found: Cut, caps: Caps, variant: str, told: Collection
         asked = ", ".join(f"{meter}={getattr(caps, meter):g}" for meter in METERS if getattr(caps, meter) is not None)
         by = f"{counted(lost, 'trial')} ended by {'its' if lost == 1 else 'their'} own cap before {asked} would have fired"
         return f"{by}, and how {'it' if lost == 1 else 'they'} would have gone on is not known"
-    for counter in ("turns", "tokens"):
+    for counter in ("turns", "tokens", "seconds"):
         uncounted = int((np.isnan(getattr(table, counter)) & ours & (table.outcome != ERROR)).sum())
         if getattr(caps, counter) is not None and uncounted:
             return f"the {counter} of {counted(uncounted, 'trial')} are not known"

@@ -38,10 +38,10 @@ class Columns(TypedDict):
     outcome: Iterable[str]
     graded: Iterable[str | None]
     stop: Iterable[str]
-    turns: Iterable[int | None]
-    tokens: Iterable[int | None]
+    turns: Iterable[float | None]
+    tokens: Iterable[float | None]
     usd: Iterable[float | None]
-    seconds: Iterable[float]
+    seconds: Iterable[float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -80,9 +80,9 @@ COLUMNS: Mapping[str, Fact] = {
         kind="whole", of=lambda one: _counted(one, "tokens", one.tally.cache_write_1h_tokens)
     ),
     "usd": Fact(kind="number", of=lambda one: one.tally.usd),
-    "seconds": Fact(kind="number", of=lambda one: one.tally.seconds),
+    "seconds": Fact(kind="number", of=lambda one: one.tally.known("seconds")),
     "waited": Fact(kind="number", of=lambda one: one.tally.waited),
-    "wall_seconds": Fact(kind="number", of=lambda one: one.seconds),
+    "wall_seconds": Fact(kind="number", of=lambda one: None if "seconds" in one.tally.uncounted else one.seconds),
     "started": Fact(kind="number", of=lambda one: one.started),
     "attempt": Fact(kind="whole", of=lambda one: one.attempt),
     "nature": Fact(kind="text", of=lambda one: one.nature),

@@ -81,7 +81,7 @@ def warnings(
         if counted.unpriced:
             yield f"{shown}: the cost of {times(counted.unpriced, 'trial')} is unknown, so sums of dollars are too."
         if counted.uncounted:
-            yield f"{shown}: the agent did not tell turns, tokens or tool calls of {times(counted.uncounted, 'trial')}, so they are unknown."
+            yield f"{shown}: the agent did not tell turns, tokens, tool calls or time of {times(counted.uncounted, 'trial')}, so they are unknown."
         if len(counted.models) > 1:
             yield f"{shown}: {len(counted.models)} models answered: {', '.join(map(clean_name, sorted(counted.models)))}."
 

@@ -119,7 +119,7 @@ def _facts(record: TrialRecord) -> list[str]:
         "tool calls unknown" if "tool_calls" in tally.uncounted else times(tally.tool_calls, "tool call"),
         "tokens unknown" if "tokens" in tally.uncounted else f"{amount(tally.tokens)} tokens",
         dollars(tally.usd) if tally.usd is not None else "cost unknown",
-        duration(tally.seconds),
+        "time unknown" if "seconds" in tally.uncounted else duration(tally.seconds),
     ]
     if tally.tool_errors:
         facts.append(times(tally.tool_errors, "tool error"))

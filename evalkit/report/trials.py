@@ -79,7 +79,7 @@ def index(
         "turns": [row.tally.known("turns") for row in listing],
         "tokens": [amount(row.tally.known("tokens")) for row in listing],
         "usd": [dollars(row.tally.usd) for row in listing],
-        "seconds": [duration(row.tally.seconds) for row in listing],
+        "seconds": [duration(row.tally.known("seconds")) for row in listing],
         "block": [places.get(place, nowhere)[0] for place in range(len(listing))],
         "beside": [shown.get(place, nowhere)[0] for place in range(len(listing))],
         "common": [shown.get(place, nowhere)[1] for place in range(len(listing))],

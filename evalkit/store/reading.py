@@ -25,8 +25,8 @@ class Columns:
     """One row a planned trial that has a record, as lists of one length.
 
     `index` is the trial's number from 1, `stop` the reason of its stop, `seconds` its working time as the `seconds` cap counts it and
-    `wall` that of the whole trial, both in seconds; `usd` is None where a price is unknown, `turns` and `tokens` where nobody counted; `attempts` counts how often the trial was
-    started, `key` is the digest that `RunStore.record` takes.
+    `wall` that of the whole trial, both in seconds; `usd` is None where a price is unknown, all the others where nobody
+    counted; `attempts` counts how often the trial was started, `key` is the digest that `RunStore.record` takes.
     """
 
     key: list[str]
@@ -40,8 +40,8 @@ class Columns:
     turns: list[int | None]
     tokens: list[int | None]
     usd: list[float | None]
-    seconds: list[float]
-    wall: list[float]
+    seconds: list[float | None]
+    wall: list[float | None]
     tool_errors: list[int]
     retries: list[int]
     attempts: list[int]

@@ -271,8 +271,8 @@ def _entry(attempt: int, key: str, record: TrialRecord, encoded: Encoded) -> Ent
         _counted(tally, "turns"),
         _counted(tally, "tokens"),
         tally.usd,
-        tally.seconds,
-        seen.seconds,
+        tally.known("seconds"),
+        None if "seconds" in tally.uncounted else seen.seconds,
         _fits(tally.tool_errors),
         _fits(tally.retries),
     )

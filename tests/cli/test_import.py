@@ -61,7 +61,7 @@ def test_files_of_two_variants_make_one_run_for_every_command(here: Path, capsys
     assert "good.jsonl: jsonl, its name ends with .jsonl" in out
     assert "taken: 16 trials of 2 tasks of suite imported: 10 passed, 6 failed, 0 errors" in out
     assert "stops: finished 16" in out
-    assert "not told by the files: tokens (unknown), seconds (counted as 0)" in out
+    assert "not told by the files: tokens (unknown), seconds (unknown)" in out
     assert "run folder: run" in out
     assert main(["show", "run", "--no-color"]) == 0
     assert main(["show", "run", "a"]) == 0
@@ -173,18 +173,18 @@ def test_errors_are_told_and_make_the_value_a_range(here: Path, capsys: pytest.C
     path = results("a.jsonl", {"a": [True, None], "b": [True, True]})
     assert take(path, "-o", "run") == 0
     out = capsys.readouterr().out
-    assert "1 trial broke and count as errors" in out
+    assert "1 trial broke, counted as error" in out
     assert "1 × the file says neither passed nor failed" in out
     assert main(["gate", "run", "--min", "pass^2>=0.1", "--max-error-rate", "0.5"]) == 3
     assert take(path, "-o", "strict", "--errors", "fail") == 0
     assert open_run("strict").table.errors.sum() == 0
-    assert "count as failures" in capsys.readouterr().out
+    assert "counted as failed" in capsys.readouterr().out
 
 
 def test_missing_trials_are_shown_where_they_were_planned(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = results("a.jsonl", {"a": [True, True, True], "b": [True]})
     assert take(path, "-o", "run", "--planned", "max") == 0
-    assert "trials: 3 of 1 task, 1 of 1 task; 2 planned trials missing" in capsys.readouterr().out
+    assert "3 trials a task (1 task), 1 trial a task (1 task); 2 planned trials missing" in capsys.readouterr().out
     table = open_run("run").table
     assert table.missing.tolist() == [[0], [2]]
 
