@@ -133,21 +133,18 @@ def page(
     moved = [one for one in shifts if one["variant"] in names or not shown["not_told"]]
     shown["stops"] |= shifted(moved) | {"detectors": [one for one in detectors(summary) if one[0] in names]}
     counted = {"rows": len(listing), "traces": len(places), "left_out": left_out}
-    shown |= _caps_that_fit(shown, counted, columns, len(packs))
     room = _room(shown, counted, columns, len(packs))
+    if room < 0 and len(shown["hindsight"].get("caps", ())) > 1:
+        shown |= _first_cap_alone(shown["hindsight"])
+        room = _room(shown, counted, columns, len(packs))
     shown["tasks"] = task_section(tasks, names, about.baseline, listing, room)
     return _render(shown, counted=counted, columns=columns, packs=packs)
 
 
-def _caps_that_fit(
-    shown: Mapping[str, Any], counted: Mapping[str, int], columns: Mapping[str, Any], packs: int
-) -> dict[str, Any]:
-    """The section on caps: of a full page the first cap alone, with the names of the others."""
-    told = shown["hindsight"]
-    caps = told.get("caps", ())
-    if len(caps) < 2 or _room(shown, counted, columns, packs) >= 0:
-        return {}
-    return {"hindsight": {**told, "caps": caps[:1], "full": [one["meter"] for one in caps[1:]]}}
+def _first_cap_alone(told: Mapping[str, Any]) -> dict[str, Any]:
+    """The section on caps of a full page: the first cap, and the names of the others."""
+    first, *others = told["caps"]
+    return {"hindsight": {**told, "caps": [first], "full": [one["meter"] for one in others]}}
 
 
 def _room(shown: Mapping[str, Any], counted: Mapping[str, int], columns: Mapping[str, Any], packs: int) -> int:

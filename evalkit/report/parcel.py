@@ -20,9 +20,12 @@ BLOCK = 192_000
 LEVEL = 5
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
 def dense(value: JSON) -> str:
     """Write JSON without blanks, in ASCII, refusing numbers that JSON does not know."""
-    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def packed(text: str) -> str:

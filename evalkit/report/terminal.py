@@ -80,7 +80,8 @@ def gate_text(gate: Mapping[str, Any], width: int = 80, *, color: bool = False) 
         lines += [ink(line, "warn") for line in wrap(clean_line(note, SENTENCE), width, "  ")]
     for rule in gate["rules"]:
         symbol, word, tone = GATE_TONES[rule["verdict"]]
-        name = " · ".join(clean_name(rule[part]) for part in ("rule", "variant", "task") if rule.get(part))
+        parts = [clean_name(rule[part]) for part in ("variant", "task") if rule.get(part)]
+        name = " · ".join([clean_line(rule["rule"], SENTENCE), *parts])
         head, *rest = wrap(f"{name}: {word}", width, "    ")
         lines += [ink(f"  {symbol} {head.strip()}", tone), *rest]
         lines += wrap(clean_line(rule["sentence"], SENTENCE), width, "    ")
