@@ -47,9 +47,9 @@ class Fact:
     of: Callable[[TrialRecord], Any]
 
 
-def _counted(record: TrialRecord, counter: Counter, value: int) -> int | None:
-    """A number that is a part of a counter, None where nobody counted."""
-    return None if counter in record.tally.uncounted else value
+def _counted(record: TrialRecord, counter: Counter, value: int, *more: Counter) -> int | None:
+    """A number that is a part of a counter, or of several, None where nobody counted."""
+    return None if {counter, *more} & {*record.tally.uncounted} else value
 
 
 COLUMNS: Mapping[str, Fact] = {
@@ -68,7 +68,7 @@ COLUMNS: Mapping[str, Fact] = {
     "calls": Fact(kind="whole", of=lambda one: _counted(one, "turns", one.tally.calls)),
     "tool_calls": Fact(kind="whole", of=lambda one: one.tally.known("tool_calls")),
     "tool_errors": Fact(kind="whole", of=lambda one: _counted(one, "tool_calls", one.tally.tool_errors)),
-    "retries": Fact(kind="whole", of=lambda one: one.tally.retries),
+    "retries": Fact(kind="whole", of=lambda one: _counted(one, "turns", one.tally.retries, "tool_calls")),
     "tokens": Fact(kind="whole", of=lambda one: one.tally.known("tokens")),
     "input_tokens": Fact(kind="whole", of=lambda one: _counted(one, "tokens", one.tally.input_tokens)),
     "output_tokens": Fact(kind="whole", of=lambda one: _counted(one, "tokens", one.tally.output_tokens)),

@@ -18,32 +18,43 @@ from evalkit.report.numbers import percent, share, times
 ERROR_GAP = 0.02
 """Error rates of two variants further apart than this are worth a warning."""
 
+UNTOLD = {"turns": "turns", "tokens": "tokens", "tool_calls": "tool calls", "seconds": "time"}
+"""How the counters are named that an agent or another harness may leave untold."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Counts:
     """What the trials of one variant add up to, beside their outcomes."""
 
-    retries: int = 0
-    tool_errors: int = 0
+    retries: int | None = 0
+    tool_errors: int | None = 0
     again: int = 0
     again_passed: int = 0
     unpriced: int = 0
     uncounted: int = 0
+    untold: set[str] = field(default_factory=set)
     broke: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
 
     def add(self, row: TrialRecord) -> None:
         """Count a trial."""
-        self.retries += row.tally.retries
-        self.tool_errors += row.tally.tool_errors
+        untold = row.tally.uncounted
+        self.retries = _sum(self.retries, None if {"turns", "tool_calls"} & {*untold} else row.tally.retries)
+        self.tool_errors = _sum(self.tool_errors, None if "tool_calls" in untold else row.tally.tool_errors)
         self.unpriced += row.tally.usd is None
-        self.uncounted += bool(row.tally.uncounted)
+        self.uncounted += bool(untold)
+        self.untold.update(untold)
         self.models.update(row.models)
         if row.outcome == "error":
             self.broke[row.stop.reason] += 1
         elif row.attempt > 1:
             self.again += 1
             self.again_passed += row.outcome == "passed"
+
+
+def _sum(so_far: int | None, more: int | None) -> int | None:
+    """Add a number that may not be known, after which the sum is not."""
+    return None if so_far is None or more is None else so_far + more
 
 
 def counts(rows: Sequence[TrialRecord]) -> dict[str, Counts]:
@@ -81,7 +92,9 @@ def warnings(
         if counted.unpriced:
             yield f"{shown}: the cost of {times(counted.unpriced, 'trial')} is unknown, so sums of dollars are too."
         if counted.uncounted:
-            yield f"{shown}: the agent did not tell turns, tokens, tool calls or time of {times(counted.uncounted, 'trial')}, so they are unknown."
+            told = [words for name, words in UNTOLD.items() if name in counted.untold]
+            what = " and ".join(filter(None, (", ".join(told[:-1]), told[-1])))
+            yield f"{shown}: nobody told the {what} of {times(counted.uncounted, 'trial')}, so they are unknown."
         if len(counted.models) > 1:
             yield f"{shown}: {len(counted.models)} models answered: {', '.join(map(clean_name, sorted(counted.models)))}."
 

@@ -23,6 +23,18 @@ def test_trials_add_up_by_variant() -> None:
     assert found["react"].models == {"m": 4, "n": 2}
 
 
+def test_what_nobody_counted_has_no_sum_and_is_named() -> None:
+    told = replace(a_record(a_key(), 1.0), tally=Tally(retries=2, tool_errors=1))
+    untold = replace(told, tally=Tally(turns=4, uncounted=("tool_calls", "seconds")))
+    found = counts([told, untold, told])
+    assert (found["react"].retries, found["react"].tool_errors, found["react"].uncounted) == (4, None, 1)
+    said = list(warnings(a_summary(), [], found))
+    assert "react: nobody told the tool calls and time of 1 trial, so they are unknown." in said
+    silent = counts([replace(told, tally=Tally(uncounted=("turns",)))])
+    assert silent["react"].retries is None
+    assert "react: nobody told the turns of 1 trial, so they are unknown." in list(warnings(a_summary(), [], silent))
+
+
 def test_a_run_without_fault_has_no_warning() -> None:
     tasks = [a_task_row("a", react=8, plan=7), a_task_row("b", react=0, plan=7)]
     assert depth(tasks, "react") == (8, 8)
