@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evalkit.cli.conclude import compared, summary_of
+from evalkit.cli.conclude import compared, grounds_of, summary_of
 from evalkit.cli.output import say, tell
 from evalkit.cli.reading import Run
 from evalkit.cli.targets import target
@@ -45,11 +45,11 @@ def tell_ci(
     """
     if junit_path is None and not github:
         return
-    summary = summary_of(found)
+    summary, why = summary_of(found), grounds_of(found)
     if junit_path is not None:
         from evalkit.report.junit import junit  # noqa: PLC0415  # loaded only where it is asked for
 
-        text = junit(summary, task_rows(found.table), gate, found.about)
+        text = junit(summary, task_rows(found.table), gate, found.about, why)
         path = target("--junit", junit_path, _is_junit)
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
@@ -65,7 +65,9 @@ def tell_ci(
         values = outputs(summary, gate, found.table.baseline) | {"run": clean_line(str(found.store.folder))}
         files = {name: Path(os.environ[name]) if os.environ.get(name) else None for name in (SUMMARY, OUTPUT)}
         try:
-            publish(markdown(summary, gate, differences), values, step_summary=files[SUMMARY], output=files[OUTPUT])
+            publish(
+                markdown(summary, gate, differences, why), values, step_summary=files[SUMMARY], output=files[OUTPUT]
+            )
         except OSError as error:
             raise _unwritable("--github", error) from error
         for line in commands(summary, gate):

@@ -24,6 +24,7 @@ from evalkit.measure.estimate import Ask
 from evalkit.measure.gate import Judgement, judge
 from evalkit.measure.stop_shift import stop_shifts
 from evalkit.report.configs import pointers
+from evalkit.report.grounds import Ground, Grounds
 from evalkit.report.summary import USUAL, compare_json, gate_json, summarise, task_rows
 from evalkit.report.terminal import gate_text, headline
 from evalkit.store.runstore import RunStore
@@ -127,6 +128,12 @@ def summary_of(found: Run, asked: Ask = USUAL) -> dict[str, Any]:
     for key in found.store.columns().key:
         alarms.add(found.store.record(key))
     return summarise(found.table, found.about, alarms, asked=asked)
+
+
+def grounds_of(found: Run) -> list[Ground]:
+    """Say why trials did not pass, by task and variant; only the traces of those are read."""
+    lost = (row for row in found.store.records() if row.outcome != "passed")
+    return Grounds.of(found.store.record(row.key.digest, row) for row in lost).told()
 
 
 def write_report(found: Run, summary: Mapping[str, Any], *, confidence: float = 0.95) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from evalkit.measure.divergence import Divergences
 from evalkit.measure.estimate import Ask
 from evalkit.measure.table import of_variant
 from evalkit.report.clean import clean_name
+from evalkit.report.grounds import ground
 from evalkit.report.layout import wrap
 from evalkit.report.numbers import times
 from evalkit.report.pair import pair_text
@@ -82,7 +84,8 @@ def _show_run(found: Run, values: Values, ask: Ask) -> int:
         say(headline(summary, width(), color=colour))
         say("\n" + task_table(task_rows(found.table), width(), color=colour))
         say(f"\nsandbox: {clean_name(summary['sandbox'])}")
-        say("\n".join(wrap(f"a trial's trace: evalkit show {values.what} TASK TRIAL --variant VARIANT", width())))
+        if _traced(found):
+            say("\n".join(wrap(f"a trial's trace: evalkit show {values.what} TASK TRIAL --variant VARIANT", width())))
     return Exit.OK
 
 
@@ -96,11 +99,25 @@ def _show_task(found: Run, place: int, values: Values) -> int:
         return Exit.OK
     say(task_table([task_rows(found.table)[place]], width(), color=colours(no_color=values.no_color)))
     for one in sorted(rows, key=lambda row: (row.key.variant, row.key.index)):
-        usd = "–" if one.tally.usd is None else f"${one.tally.usd:.4f}"
-        variant, stop = clean_name(one.key.variant), clean_name(one.stop.reason)
-        turns = "turns unknown" if "turns" in one.tally.uncounted else times(one.tally.turns, "turn")
-        say(f"  {variant} #{one.key.index}: {one.outcome}, {stop}, {turns}, {usd}")
+        for line in _trial_lines(found, one):
+            say(line)
+    if _traced(found):
+        say("\n".join(wrap(f"a trial's trace: evalkit show {values.what} {task} TRIAL --variant VARIANT", width())))
     return Exit.OK
+
+
+def _trial_lines(found: Run, row: TrialRecord) -> Iterator[str]:
+    """A trial in a line, and why it did not pass in those below."""
+    usd = "–" if row.tally.usd is None else f"${row.tally.usd:.4f}"
+    turns = "turns unknown" if "turns" in row.tally.uncounted else times(row.tally.turns, "turn")
+    yield f"  {clean_name(row.key.variant)} #{row.key.index}: {row.outcome}, {clean_name(row.stop.reason)}, {turns}, {usd}"
+    if row.outcome != "passed" and _traced(found):
+        yield from wrap(ground(found.store.record(row.key.digest, row)), width(), "    ")
+
+
+def _traced(found: Run) -> bool:
+    """Whether traces were kept: an import has none."""
+    return "imported" not in found.store.manifest.settings
 
 
 def _show_trial(found: Run, place: int, values: Values) -> int:

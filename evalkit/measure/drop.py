@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
 
 from evalkit.measure.arrays import Floats
 from evalkit.measure.compare import Pair, default_metrics, pair
@@ -17,12 +16,13 @@ from evalkit.measure.metric import Metric
 from evalkit.measure.metrics import metric as read_metric
 from evalkit.measure.metrics.pass_at import PassAt
 from evalkit.measure.metrics.pass_hat import PassHat
-from evalkit.measure.odds import Word, normal_chance, tasks_needed
+from evalkit.measure.odds import Word
 from evalkit.measure.paired import NEGLIGIBLE, bonett_price, holm, sign_flip
+from evalkit.measure.redraw import Drop
 from evalkit.measure.rule import HELD, Rule
 from evalkit.measure.ruling import Ruling
 from evalkit.measure.table import Table
-from evalkit.measure.words import bracket, counted, flip, number, p_value, percent, span
+from evalkit.measure.words import about, bracket, counted, flip, number, p_value, percent, span
 
 Key = tuple[str, str, str, int | None]
 
@@ -71,7 +71,7 @@ def judge_drop(table: Table, rule: Rule, variant: str, task: int | None, family:
     """
     found = pair(table, rule.metric, variant, rule.baseline or "", task=task)
     worse = family.findings(table, rule, variant, task)
-    change = None if found.differences is None else _change(rule, found.differences, family.confidence, bool(worse))
+    change = None if found.differences is None else _change(rule, found.differences, family, bool(worse))
     verdict: Word = "inconclusive" if change is None else change.verdict
     ruling = Ruling(
         rule=rule.text,
@@ -110,21 +110,21 @@ class Change:
     needed: int | None
 
 
-def _change(rule: Rule, differences: Floats, confidence: float, worse: bool) -> Change:
+def _change(rule: Rule, differences: Floats, family: Family, worse: bool) -> Change:
     """Bound and judge the mean of the differences."""
     value = float(differences.mean())
-    low, high = bonett_price(differences, confidence=confidence, sides=1)
+    low, high = bonett_price(differences, confidence=family.confidence, sides=1)
     gain, floor = (value, low) if rule.metric.more_is_better else (-value, -high)
     verdict = _verdict(rule, gain, floor, worse=worse)
-    error = (high - low) / (2.0 * float(ndtri(confidence)))
-    distance = gain + rule.bound if gain > -rule.bound else abs(gain)
+    gains = differences if rule.metric.more_is_better else -differences
+    again = Drop(bound=rule.bound, kind=rule.kind, confidence=family.confidence, tests=max(1, len(family.adjusted)))
     return Change(
         value=value,
         low=low,
         high=high,
         verdict=verdict,
-        flips=1.0 - _same(rule, verdict, gain, floor, error, confidence),
-        needed=tasks_needed(differences.size, distance, error, confidence) if verdict == "inconclusive" else None,
+        flips=again.flips(gains, verdict),
+        needed=again.needed(gains) if verdict == "inconclusive" else None,
     )
 
 
@@ -147,21 +147,6 @@ def _verdict(rule: Rule, gain: float, floor: float, *, worse: bool) -> Word:
     return "pass" if rule.kind == "not-worse" else "inconclusive"
 
 
-def _same(rule: Rule, verdict: Word, gain: float, floor: float, error: float, confidence: float) -> float:
-    """Give the chance of the same verdict on another run, its gain taken as normal about this one.
-
-    A next run passes where its bound, as far from its gain as this one's, is above minus the margin, and fails below that where its
-    gain is significant by a normal test.
-    """
-    passes = -rule.bound + (gain - floor)
-    fails = min(passes, -float(ndtri(confidence)) * error)
-    if rule.kind == "point":
-        passes = fails = -rule.bound
-    elif rule.kind == "not-worse":
-        passes = fails
-    return normal_chance(verdict, gain, error, passes, fails)
-
-
 def _sentence(
     rule: Rule, found: Pair, change: Change | None, worse: Sequence[tuple[str, float]], confidence: float
 ) -> str:
@@ -182,7 +167,7 @@ def _sentence(
         )
     told.append(flip(change.flips, exact=False))
     if change.needed is not None:
-        told.append(f"about {change.needed:,} tasks would tell")
+        told.append(f"about {about(change.needed)} tasks would tell")
     return (
         f"{head}: {number(change.value)} ({counted(found.tasks, 'task')}, {span(found.trials)}), one-sided "
         f"{percent(confidence)} bounds {bracket(change.low, change.high)} (population, bonett-price); "

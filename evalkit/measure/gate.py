@@ -24,7 +24,7 @@ from evalkit.measure.rule import HELD, Kind, Rule, all_rules
 from evalkit.measure.ruling import Ruling, invalid
 from evalkit.measure.sequential import judge_anytime
 from evalkit.measure.table import Table
-from evalkit.measure.words import bracket, flip, number, percent, span
+from evalkit.measure.words import about, bracket, flip, number, percent, span
 
 MAX_ERROR_RATE = 0.05
 """The share of planned trials that may lack a result before a run is invalid, where nobody says."""
@@ -291,5 +291,5 @@ def _outlook(estimate: Estimate, chances: Odds, sense: Literal[">=", "<="]) -> l
     if chances.flips is not None:
         told.append(flip(chances.flips, exact=chances.exact))
     if chances.needed is not None:
-        told.append(f"about {chances.needed:,} {chances.unit} would tell")
+        told.append(f"about {about(chances.needed)} {chances.unit} would tell")
     return told

@@ -44,6 +44,12 @@ def span(trials: tuple[int, int]) -> str:
     return f"n={low}" if low == high else f"n={low} to {high}"
 
 
+def about(many: int) -> str:
+    """Write a number that is no more than a hint in two figures: 58, 340, 22,000."""
+    digits = max(0, len(str(many)) - 2)
+    return f"{round(many, -digits):,}"
+
+
 def counted(many: int, noun: str) -> str:
     """Write a number of things."""
     return f"{many:,} {noun}" if many == 1 else f"{many:,} {noun}s"

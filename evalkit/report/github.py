@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from evalkit.report.clean import clean_line, clean_name
+from evalkit.report.grounds import Ground
 from evalkit.report.headline import GATE_TONES, SENTENCE, deepest, detectors, hat, metric_name, possible, size, verdict
-from evalkit.report.limits import limits
+from evalkit.report.limits import limits, ways_out
 from evalkit.report.natures import nature_caveats
 from evalkit.report.numbers import (
     UNDEFINED,
@@ -38,6 +39,9 @@ ROWS = 100
 ANNOTATIONS = 10
 """Annotations of one level that GitHub shows of a step."""
 
+GROUND = 200
+"""Characters of a ground."""
+
 LEVELS = {"fail": "error", "invalid": "error", "inconclusive": "warning"}
 """The level of the annotation of each verdict; what passed has none."""
 
@@ -51,11 +55,14 @@ _INERT = str.maketrans({"`": "\N{MODIFIER LETTER GRAVE ACCENT}", "|": "\N{BROKEN
 
 
 def markdown(
-    summary: Mapping[str, Any], gate: Mapping[str, Any] | None, comparisons: Sequence[Mapping[str, Any]]
+    summary: Mapping[str, Any],
+    gate: Mapping[str, Any] | None,
+    comparisons: Sequence[Mapping[str, Any]],
+    grounds: Sequence[Ground] = (),
 ) -> str:
-    """Give a run as Markdown that any CI can show: what it says, the variants, the gate, the differences to the baseline.
+    """Give a run as Markdown that any CI can show: what it says, the variants, the gate, why trials failed, the differences to the baseline.
 
-    Arguments are the JSON objects of `report.summary`.
+    Arguments are the JSON objects of `report.summary`, and `Grounds.told`.
     """
     found = verdict(summary, comparisons, gate)
     title = f"## evalkit: {found.symbol} gate {found.word}" if found.word else "## evalkit"
@@ -65,6 +72,7 @@ def markdown(
     parts += ["### Detectors", _detectors(alarms), ALARMS] if alarms else []
     if gate is not None:
         parts += ["### Gate", *_gate(gate)]
+    parts += ["### Why trials did not pass", _grounds(grounds)] if grounds else []
     if comparisons:
         parts += ["### Differences to the baseline", _differences(comparisons)]
         parts.append(_block([*(one["sentence"] for one in comparisons), *limits(comparisons)]))
@@ -202,6 +210,21 @@ def _detectors(alarms: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
     return _table([*header, "failed unflagged"], rows)
 
 
+def _grounds(grounds: Sequence[Ground]) -> str:
+    """The table of tasks that did not always pass; a ground stands in a code span, as all text from outside."""
+    rows = [
+        [
+            code(one["task"]),
+            code(one["variant"]),
+            f"{one['lost']:,}",
+            f"`{clean_line(one['ground'], GROUND).translate(_INERT)}`",
+            f"{one['times']:,}",
+        ]
+        for one in grounds
+    ]
+    return _table(["task", "variant", "trials", "mostly because", "so many"], rows)
+
+
 def _bare(amount: str) -> str:
     """An amount of dollars without its sign, which starts a formula in some Markdown."""
     return amount.replace("$", "")
@@ -219,7 +242,7 @@ def _gate(gate: Mapping[str, Any]) -> list[str]:
         rows.append([code(rule["rule"]), code(rule["variant"]), task, value, bound, f"{symbol} {word.lower()}"])
     told = [_table(["rule", "variant", "task", "value", "bound", "verdict"], rows)] if rows else []
     notes = [*([gate["why"]] if gate.get("why") else []), *gate.get("notes", ())]
-    return [*told, _block([*notes, *(rule["sentence"] for rule in rules)])]
+    return [*told, _block([*notes, *(rule["sentence"] for rule in rules), *ways_out(gate)])]
 
 
 def _differences(comparisons: Sequence[Mapping[str, Any]]) -> str:

@@ -19,6 +19,7 @@ from evalkit.measure.estimate import Estimate
 from evalkit.measure.progress import Progress
 from evalkit.measure.table import Table
 from evalkit.report.figures import Curve, Limits, Sketch, cap_curves, drawn
+from evalkit.report.grounds import Ground, Grounds
 from evalkit.report.numbers import amount, count, dollars, duration
 
 TRACES = 20_000
@@ -35,6 +36,9 @@ SHOWN = 8
 
 CLUSTERS = 15
 """Kinds of first divergences that are listed."""
+
+GROUNDS = 20
+"""Tasks of which it is listed why their trials did not pass."""
 
 
 WRITE: Mapping[Meter, Callable[[float], str]] = {
@@ -58,13 +62,14 @@ class Hindsight:
         self._names = list(table.variants) if names is None else list(names)
         self._told = warned(variants)
         self._courses, self._progress, self._divergences = Courses(), Progress(), Divergences()
+        self._grounds = Grounds()
         self._read: set[TrialKey] = set()
 
     def add(self, record: TrialRecord) -> None:
         """Read a trace, once."""
         if record.key not in self._read:
             self._read.add(record.key)
-            for reader in (self._courses, self._progress, self._divergences):
+            for reader in (self._courses, self._progress, self._divergences, self._grounds):
                 reader.add(record)
 
     def watching(self, trace: Callable[[TrialRecord], TrialRecord]) -> Callable[[TrialRecord], TrialRecord]:
@@ -101,12 +106,15 @@ class Hindsight:
         places = {
             (row.key.suite, row.key.task, row.key.variant, row.key.index): place for place, row in enumerate(listing)
         }
+        grounds = self._grounds.told()
         idle = [(name, self._progress.of(name)) for name in self._table.variants]
         return {
             "caps": [section for meter in METERS for section in self._capped(meter)],
             "idle": [{"name": name, "found": one} for name, one in idle if one.trials],
             "clusters": [_cluster(one, places) for one in found[:CLUSTERS]],
             "left_out": sum(len(one.found) for one in found[CLUSTERS:]),
+            "grounds": [{**one, "row": places.get(_place(one))} for one in grounds[:GROUNDS]],
+            "grounds_left_out": max(0, len(grounds) - GROUNDS),
             "diverged": sum(len(one.found) for one in found),
             "alone": self._divergences.alone(),
             "untraced": self._divergences.untraced,
@@ -147,6 +155,11 @@ class Hindsight:
         ]
 
 
+def _place(one: Ground) -> tuple[str, str, str, int]:
+    """The trial that is an example of a ground."""
+    return one["suite"], one["task"], one["variant"], one["index"]
+
+
 def shown(names: Sequence[str], baseline: str | None, most: int = SHOWN) -> list[str]:
     """The variants that are drawn, `most` at most: the first ones, with the baseline in the place of the last where it is none of them."""
     if baseline is not None and baseline in names[most:]:
@@ -160,6 +173,8 @@ def unread(trials: int) -> dict[str, Any]:
     return empty | {
         "besides": {},
         "left_out": 0,
+        "grounds": [],
+        "grounds_left_out": 0,
         "diverged": 0,
         "alone": 0,
         "untraced": 0,

@@ -13,6 +13,7 @@ from typing import Any
 
 from evalkit.report.about import About
 from evalkit.report.clean import clean_line
+from evalkit.report.grounds import Ground
 from evalkit.report.headline import SENTENCE, hat, metric_name
 from evalkit.report.numbers import interval, known, rate
 
@@ -40,18 +41,30 @@ class Namer:
 
 
 def junit(
-    summary: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], gate: Mapping[str, Any] | None, about: About
+    summary: Mapping[str, Any],
+    tasks: Sequence[Mapping[str, Any]],
+    gate: Mapping[str, Any] | None,
+    about: About,
+    grounds: Sequence[Ground] = (),
 ) -> str:
     """Give a run as the text of a JUnit XML file.
 
-    `summary`, `tasks` and `gate` are the JSON objects of `report.summary`. A case of a task fails where any of its planned trials failed,
+    `summary`, `tasks` and `gate` are the JSON objects of `report.summary`, `grounds` what `Grounds.told` gives. A case of a task fails where any of its planned trials failed,
     and is an error where none did but some are in error or missing. A case of a rule fails with its rule; a rule that could not be decided is an
     error, or what the gate's exit code says that it counts as.
     """
     root = ET.Element("testsuites", {"name": clean_line(about.run, NAME) or "evalkit"})
     namer = Namer()
     for name, variant in summary["variants"].items():
-        _variant(root, namer, name, variant, tasks, summary, about)
+        suite = _variant(root, namer, name, variant, summary, about)
+        why = {(one["suite"], one["task"]): one for one in grounds if one["variant"] == name}
+        for task in tasks:
+            cell = task["variants"].get(name)
+            if cell is not None:
+                group = f"{clean_line(task['suite'], NAME) or '(empty)'}.{suite.get('name')}"
+                case = ET.SubElement(suite, "testcase", {"classname": group, "name": namer.name(group, task["task"])})
+                _judge(case, cell, why.get((task["suite"], task["task"])))
+        _count(suite)
     if gate is not None:
         _gate(root, namer, gate)
     for counted in ("tests", *(f"{kind}s" for kind in KINDS[:2])):
@@ -65,21 +78,14 @@ def _variant(
     namer: Namer,
     name: str,
     variant: Mapping[str, Any],
-    tasks: Sequence[Mapping[str, Any]],
     summary: Mapping[str, Any],
     about: About,
-) -> None:
-    """Add the suite of a variant: its numbers as properties, a case a task."""
+) -> ET.Element:
+    """Add the suite of a variant, with its numbers as properties."""
     shown = namer.name("", name)
     suite = ET.SubElement(root, "testsuite", {"name": shown})
     _properties(suite, _facts(variant, summary, about))
-    for task in tasks:
-        cell = task["variants"].get(name)
-        if cell is not None:
-            group = f"{clean_line(task['suite'], NAME) or '(empty)'}.{shown}"
-            case = ET.SubElement(suite, "testcase", {"classname": group, "name": namer.name(group, task["task"])})
-            _judge(case, cell)
-    _count(suite)
+    return suite
 
 
 def _facts(variant: Mapping[str, Any], summary: Mapping[str, Any], about: About) -> dict[str, str]:
@@ -112,12 +118,13 @@ def _properties(suite: ET.Element, facts: Mapping[str, str]) -> None:
             ET.SubElement(holder, "property", {"name": name, "value": clean_line(value, SENTENCE)})
 
 
-def _judge(case: ET.Element, cell: Mapping[str, int]) -> None:
-    """Say of a task's case how its trials ended, where not all of them passed."""
+def _judge(case: ET.Element, cell: Mapping[str, int], why: Ground | None) -> None:
+    """Say of a task's case how its trials ended, where not all of them passed, and the commonest ground of those that did not."""
     planned = sum(cell[name] for name in ("passed", "failed", "errors", "missing", "skipped"))
     lacks = [f"{cell[kind]} {word}" for kind, word in (("errors", "in error"), ("missing", "missing")) if cell[kind]]
     skipped = [f"{cell['skipped']} skipped on purpose"] if cell["skipped"] else []
     told = ", ".join([f"{cell['passed']}/{planned} trials passed", *lacks, *skipped])
+    told += f"; {why['times']} of the others: {why['ground']}" if why else ""
     if cell["failed"]:
         _say(case, "failure", f"pass^{planned}", told)
     elif lacks:

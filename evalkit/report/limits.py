@@ -1,6 +1,6 @@
 """What a comparison cannot show, said once for all that it holds true of.
 
-Invariant: works on the JSON objects of `compare --json` alone; a limit is told with the metrics and variants that it is a limit of.
+Invariant: works on the JSON objects of `compare --json` and `gate --json` alone; a limit is told with the metrics and variants that it is a limit of.
 """
 
 from __future__ import annotations
@@ -11,6 +11,27 @@ from typing import Any
 
 from evalkit.report.clean import clean_name
 from evalkit.report.numbers import known, p_value
+
+FEW = 30
+"""With fewer tasks than this, intervals over other tasks of the kind are wide whatever the trials say."""
+
+
+def ways_out(gate: Mapping[str, Any]) -> Iterator[str]:
+    """Say what can be asked of few tasks where a gate (`gate RUN --json`) cannot decide what more tasks would do."""
+    stuck = [
+        rule
+        for rule in gate["rules"]
+        if (rule["verdict"], rule.get("kind"), rule.get("scope")) == ("inconclusive", "lower", "population")
+        and rule.get("baseline") is None
+        and rule.get("task") is None
+        and known(rule.get("value"))
+        and 0 < rule.get("tasks", 0) < FEW
+    ]
+    if stuck:
+        yield (
+            "Few tasks say little of others of their kind. Where these very tasks are what matters: --scope suite asks what they would do again, "
+            "and more trials (-n 32) tell; --per-task judges each task by its own trials."
+        )
 
 
 def limits(comparisons: Sequence[Mapping[str, Any]], stops: Sequence[Mapping[str, Any]] = ()) -> Iterator[str]:

@@ -24,7 +24,7 @@ from evalkit.report.headline import (
     verdict,
 )
 from evalkit.report.layout import GAPS, Cell, Column, Ink, columns, natural, spread, table, wrap
-from evalkit.report.limits import limits
+from evalkit.report.limits import limits, ways_out
 from evalkit.report.natures import nature_caveats
 from evalkit.report.numbers import MINUS, UNDEFINED, difference, dollars, interval, known, p_value, percent, rate
 
@@ -85,6 +85,8 @@ def gate_text(gate: Mapping[str, Any], width: int = 80, *, color: bool = False) 
         head, *rest = wrap(f"{name}: {word}", width, "    ")
         lines += [ink(f"  {symbol} {head.strip()}", tone), *rest]
         lines += wrap(clean_line(rule["sentence"], SENTENCE), width, "    ")
+    for hint in ways_out(gate):
+        lines += wrap(hint, width, "  ")
     return "\n".join(lines)
 
 

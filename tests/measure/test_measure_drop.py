@@ -105,7 +105,7 @@ def test_unknown_trials_leave_a_drop_inconclusive_however_large() -> None:
     )
 
 
-def test_the_chance_of_another_verdict_is_that_of_a_normal_difference() -> None:
+def test_the_chance_of_another_verdict_is_small_far_from_the_margin_and_large_near_it() -> None:
     same = only(list(BASE), list(BASE), 0.3)
     near = only(list(BASE), moved(1, 7), 0.12)
     assert same.flips is not None
