@@ -6,6 +6,7 @@ undefined, and says why.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -228,14 +229,16 @@ def _worded(found: Comparison, metric: Metric) -> Comparison:
             text += f"; whatever they bring, the difference lies in {bracket(low, high, digits=2)}"
         return replace(found, sentence=text)
     size = number(abs(found.difference), digits=2)
-    if round(found.difference, 2) == 0.0:
-        change = f"moves {found.metric} by {size}"
+    if math.isclose(found.difference, 0.0, abs_tol=1e-12):
+        change = f"has the same {found.metric}"
+    elif round(found.difference, 2) == 0.0:
+        change = f"moves {found.metric} by less than 0.01"
     elif metric.more_is_better:
         change = f"{'gains' if found.difference > 0 else 'loses'} {size} of {found.metric}"
     else:
         change = f"{'raises' if found.difference > 0 else 'lowers'} {found.metric} by {size}"
     text = (
-        f"{found.variant} {change} against {found.baseline} {bracket(found.low, found.high, digits=2)}, "
+        f"{found.variant} {change} {'as' if change.startswith('has') else 'against'} {found.baseline} {bracket(found.low, found.high, digits=2)}, "
         f"{counted(found.tasks, 'task')}, {span(found.trials)}, {p_value(found.p_adjusted)} (Holm)"
     )
     return replace(found, sentence=text)

@@ -129,8 +129,10 @@ def _stroke(place: int, *, marked: bool) -> dict[str, Any]:
     }
 
 
-def legend(canvas: Canvas, figure: Any, names: Sequence[str], *, line: bool) -> None:
-    """Name the series below the axes, one a line: `line` for curves, else for parts of bars."""
+def legend(
+    canvas: Canvas, figure: Any, names: Sequence[str], *, line: bool, places: Sequence[int] | None = None
+) -> None:
+    """Name the series below the axes, one a line: `line` for curves, else for parts of bars; `places` are their series, else in order."""
     if not names:
         return
     width, height = figure.get_size_inches() * 72
@@ -139,8 +141,9 @@ def legend(canvas: Canvas, figure: Any, names: Sequence[str], *, line: bool) -> 
     area.set_axis_off()
     area.set_xlim(0, width)
     area.set_ylim(0, room)
-    for place, name in enumerate(names):
-        y = room - LINE * (place + 0.5)
+    for row, name in enumerate(names):
+        y = room - LINE * (row + 0.5)
+        place = row if places is None else places[row]
         if line:
             stroke = _stroke(place, marked=True) | {"markevery": [1]}
             area.plot([13, 25, 37], [y] * 3, color=canvas.inks[f"s{place % SERIES}"], **stroke)

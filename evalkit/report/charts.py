@@ -5,7 +5,7 @@ Invariant: numbers in, a sketch out; what colour says is said by a shape too, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ ROW = 21
 """Height of a row of a distribution with the gap to the next."""
 
 NEAR = 1.7
-"""A cap further out than so many times the largest amount is written at the edge and not drawn, for it would leave no room for the rest."""
+"""A cap further out than so many times the largest amount is told below the axis and not drawn, for it would leave no room for the rest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ def _draw_tradeoff(
     canvas: Canvas, spots: Sequence[Spot], k: int, write: Callable[[float], str], names: Sequence[str]
 ) -> Any:
     """Draw cost against reliability."""
-    figure, (axes,) = canvas.axes(WIDTH, [HEIGHT], below=LINE * len(names), left=58)
+    figure, (axes,) = canvas.axes(WIDTH, [HEIGHT], below=LINE * len(names), left=74)
     inks = canvas.inks
     best = sorted((one for one in spots if one.front), key=lambda one: (one.cost, one.value))
     if len(best) > 1:
@@ -89,7 +89,7 @@ def _draw_tradeoff(
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.50", "0.75", "1"])
     _mark(axes, write, 5)
     axes.set_xlabel("dollars a trial")
-    axes.set_ylabel(f"pass^{k}" if k > 1 else "pass@1")
+    axes.set_ylabel(f"pass^{k}" if k > 1 else "pass@1", labelpad=7)
     legend(canvas, figure, names, line=True)
     return figure
 
@@ -100,18 +100,20 @@ def _draw_boxes(canvas: Canvas, rows: Sequence[Box], meter: str, write: Callable
     figure, (axes,) = canvas.axes(WIDTH, [62 + ROW * len(rows)], left=max(40, 14 + LETTER * longest))
     inks = canvas.inks
     most = max((row.values[-1] for row in rows if row.values), default=0.0)
-    drawn = [row.cap for row in rows if row.cap is not None and row.cap <= NEAR * most]
-    edge = 1.04 * (max([most, *drawn]) or 1.0)
+    caps = {row.cap for row in rows if row.cap is not None}
+    near = {cap for cap in caps if cap <= NEAR * most}
+    edge = 1.04 * (max([most, *near]) or 1.0)
     for at, row in enumerate(rows):
         if row.values:
             _draw_box(axes, at, row, inks)
-        _draw_cap(axes, at, row, edge, write, inks)
+        if row.cap in near:
+            axes.plot([row.cap] * 2, [at - 0.5, at + 0.5], color=inks["ink"], linewidth=1.6, linestyle=(0, (3, 1.5)))
     axes.set_xlim(0, edge)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_yticks(range(len(rows)), [canvas.label(row.label) for row in rows])
     axes.tick_params(axis="y", length=0, labelcolor=inks["ink"])
     _mark(axes, write, 4)
-    axes.set_xlabel(f"{meter} of a trial; dashed: the cap")
+    axes.set_xlabel(f"{meter} of a trial{_capped(near, caps - near, write)}")
     axes.grid(visible=False, axis="y")
     axes.spines["left"].set_visible(False)
     return figure
@@ -127,14 +129,12 @@ def _draw_box(axes: Any, at: int, row: Box, inks: Any) -> None:
     axes.plot([middle] * 2, [at - 0.38, at + 0.38], color=inks["ink"], linewidth=2.4)
 
 
-def _draw_cap(axes: Any, at: int, row: Box, edge: float, write: Callable[[float], str], inks: Any) -> None:
-    """Draw a row's cap as a dashed line; one that is too far out is written at the edge, once a variant."""
-    if row.cap is None:
-        return
-    if row.cap <= edge:
-        axes.plot([row.cap] * 2, [at - 0.5, at + 0.5], color=inks["ink"], linewidth=1.6, linestyle=(0, (3, 1.5)))
-    elif row.filled:
-        axes.text(edge, at, f"cap {write(row.cap)} →", ha="right", va="center_baseline", color=inks["soft"])
+def _capped(near: Collection[float], far: Collection[float], write: Callable[[float], str]) -> str:
+    """Say where the caps are: drawn, or too far out to be."""
+    parts = ["dashed: the cap"] if near else []
+    if far:
+        parts.append(f"cap {write(*far)} →" if len(far) == 1 else "caps further right")
+    return "".join(f"; {part}" for part in parts)
 
 
 def _mark(axes: Any, write: Callable[[float], str], bins: int) -> None:

@@ -68,11 +68,12 @@ _COLOURED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """Values of one series, one for each place on the horizontal axis, with the ends of their intervals; None where undefined."""
+    """Values of one series, one for each place on the horizontal axis, with the ends of their intervals, None where undefined; drawn as series `place`, else as they come."""
 
     values: Sequence[float | None]
     lows: Sequence[float | None]
     highs: Sequence[float | None]
+    place: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,12 +199,13 @@ def _draw_caps(
 ) -> Any:
     """Draw pass^k over the limits of a cap, and what a trial costs below it where that is known."""
     priced = any(cost for row in costs for cost in row)
-    figure, axes = canvas.axes(WIDTH, [220, 130] if priced else [220], below=LINE * len(names), left=58)
-    for place, curve in enumerate(curves):
+    figure, axes = canvas.axes(WIDTH, [220, 130] if priced else [220], below=LINE * len(names), left=74)
+    places = [row if curve.place is None else curve.place for row, curve in enumerate(curves)]
+    for curve, cost, place in zip(curves, costs, places, strict=True):
         ends = (curve.lows, curve.highs) if len(curves) <= FEW else None
         draw_curve(canvas, axes[0], over.at, curve.values, place, ends, sparse=len(curves) > FEW)
         if priced:
-            draw_curve(canvas, axes[1], over.at, costs[place], place, sparse=len(curves) > FEW)
+            draw_curve(canvas, axes[1], over.at, cost, place, sparse=len(curves) > FEW)
     margin = 0.04 * ((max(over.at) - min(over.at)) or max(over.at))
     for one in axes:
         one.set_xlim(min(over.at) - margin, max(over.at) + margin)
@@ -211,14 +213,16 @@ def _draw_caps(
         one.grid(visible=False, axis="x")
     axes[0].set_ylim(-0.02, 1.02)
     axes[0].set_yticks([0, 0.5, 1], ["0", "0.50", "1"])
-    axes[0].set_ylabel(f"pass^{over.k}" if over.k > 1 else "pass@1")
+    axes[0].set_ylabel(f"pass^{over.k}" if over.k > 1 else "pass@1", labelpad=7)
     if priced:
         axes[0].tick_params(labelbottom=False)
-        axes[1].set_ylim(bottom=0)
+        most = max(usd for cost in costs for usd in cost if usd)
+        axes[1].set_ylim(-0.06 * most, 1.1 * most)
         axes[1].locator_params(axis="y", nbins=3)
-        axes[1].set_ylabel("$ / trial")
+        axes[1].yaxis.set_major_formatter("{x:.4g}")
+        axes[1].set_ylabel("$ / trial", labelpad=7)
     axes[-1].set_xlabel(f"cap on {over.meter}")
-    legend(canvas, figure, names, line=True)
+    legend(canvas, figure, names, line=True, places=places)
     return figure
 
 
@@ -240,7 +244,7 @@ def _percent_axis(axes: Any, bars: Sequence[Bar]) -> None:
     axes.set_xlim(-left - 0.01, right + 0.01)
     ticks = [step * 0.25 for step in range(round(-left / 0.25), round(right / 0.25) + 1)]
     axes.set_xticks(ticks, [f"{abs(tick):.0%}" for tick in ticks])
-    axes.set_xlabel("← failed · passed →" if left and right else "")
+    axes.set_xlabel("← not passed by the graders · passed →")
 
 
 def _draw_side(canvas: Canvas, axes: Any, row: int, shares: Sequence[float], parts: Sequence[str], sign: int) -> None:

@@ -41,4 +41,4 @@ def gallery(summary: Mapping[str, Any], table: Table, about: About, records: Ite
             title = (
                 f"pass^{followed[0].k} and dollars a trial over limits of the cap on {NAMES[meter]}, a line a variant"
             )
-            yield cap_sketch(followed, title, named=True)
+            yield cap_sketch(followed, title, hindsight.names, named=True)

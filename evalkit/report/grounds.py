@@ -1,6 +1,6 @@
 """Why trials failed, by task and variant: what the first grader that said no gave as its reason, and how a trial ended that did not end by itself.
 
-Invariant: every trial that failed or is in error has one ground, told in one harmless line; a trial whose trace was not kept has that of its stop.
+Invariant: a trial that failed or is in error has one ground, told in one harmless line, or none where nothing of it was kept.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from evalkit.report.clean import clean_line
 
 LONGEST = 240
 """Characters of a ground."""
+
+UNTOLD = "the graders said no, and why was not kept"
+"""What is said of a trial that ended by itself and whose trace was not kept."""
 
 Place = tuple[str, str, str]
 """Suite, task, variant."""
@@ -45,7 +48,7 @@ def ground(record: TrialRecord) -> str:
     if refused is not None:
         told.append(f"{refused.kind}: {refused.reason}")
     kept = [one for one, after in pairwise((*told, "")) if one not in ("", after)]
-    return clean_line("; ".join(kept), LONGEST) or "the graders said no, and why was not kept"
+    return clean_line("; ".join(kept), LONGEST) or UNTOLD
 
 
 def _refuses(check: Checked) -> bool:
@@ -76,10 +79,10 @@ class Grounds:
         return found
 
     def add(self, record: TrialRecord) -> None:
-        """Read a record with its events; one that passed has no ground."""
-        if record.outcome == "passed":
-            return
+        """Read a record with its events; one that passed has no ground, and one of which nothing was kept."""
         place, why = (record.key.suite, record.key.task, record.key.variant), ground(record)
+        if record.outcome == "passed" or why == UNTOLD:
+            return
         self._found[place][why] += 1
         known = self._first.get((place, why), record.key.index)
         self._first[place, why] = min(known, record.key.index)

@@ -89,7 +89,7 @@ def verdict(
     """Say what the run says: the gate's word where there is one, then the comparison or the plain estimate."""
     sentence = _compared(summary, comparisons) or _estimated(summary)
     if gate is None:
-        return Verdict(sentence=sentence)
+        return Verdict(sentence=sentence, tone="plain" if summary["completeness"]["measured"] else "warn")
     symbol, word, tone = GATE_TONES[gate["verdict"]]
     return Verdict(sentence=sentence, symbol=symbol, word=word, tone=tone)
 
@@ -124,7 +124,7 @@ def _bare(variant: Mapping[str, Any]) -> Iterator[str]:
     least, most = first.get("n") or (0, 0)
     alone = variant["tasks"] == 1
     if variant["errors"] and not judged(variant):
-        yield "all trials that were played are in error, so nothing can be said of the agent: see `error:` among the stops."
+        yield "all trials that were played are in error, so nothing can be said of the agent."
     if alone and judged(variant):
         yield "one task: its own trials can be told, but nothing of other tasks, and no comparison can be more than chance."
     if most == 1 and judged(variant):
@@ -155,7 +155,7 @@ def reasons(summary: Mapping[str, Any], ks: Sequence[int]) -> Iterator[str]:
         if not lost and not known(caps["value"]):
             yield f"{clean_name(name)}: cap rate undefined, {clean_line(caps.get('why') or 'no reason is given', SENTENCE)}"
     if ranged:
-        yield "a…b is the range from all of these trials failed to all of them passed"
+        yield "A range a…b reaches from all of these trials failed to all of them passed."
 
 
 def possible(found: Mapping[str, Any]) -> str:
@@ -259,7 +259,7 @@ def _overstated(highest: Mapping[str, Any] | None, name: str, several: int) -> s
         return "the highest of several overstates"
     surplus = highest["overstates"]
     size = f"about {surplus:.2f}" if surplus >= 0.005 else "less than 0.01"
-    return f"the highest of {several} that are alike overstates by {size}: run it again before you quote it"
+    return f"the highest of {several} equal ones comes out {size} too high by chance: run it again before you quote it"
 
 
 def _whose(found: Mapping[str, Any]) -> str:

@@ -59,7 +59,7 @@ class Hindsight:
     def __init__(self, table: Table, variants: Iterable[Variant] = (), names: Sequence[str] | None = None) -> None:
         """Begin with the run's numbers, how its variants were made, and no trace; `names` are the variants that may be shown, else all."""
         self._table = table
-        self._names = list(table.variants) if names is None else list(names)
+        self.names = list(table.variants) if names is None else list(names)
         self._told = warned(variants)
         self._courses, self._progress, self._divergences = Courses(), Progress(), Divergences()
         self._grounds = Grounds()
@@ -97,7 +97,7 @@ class Hindsight:
 
     def _shown(self) -> list[str]:
         """The variants whose curves are shown."""
-        return shown(self._names, self._table.baseline)
+        return shown(self.names, self._table.baseline)
 
     def told(self, listing: Sequence[TrialRecord]) -> dict[str, Any]:
         """Give what the page's sections on hindsight show; `listing` holds the trials that a link can lead to, in order."""
@@ -147,8 +147,8 @@ class Hindsight:
             {
                 "meter": NAMES[meter],
                 "k": k,
-                "figure": drawn(cap_sketch(followed, title)),
-                "variants": [{"name": one.variant, "place": place} for place, one in enumerate(followed)],
+                "figure": drawn(cap_sketch(followed, title, self.names)),
+                "variants": [{"name": one.variant, "place": self.names.index(one.variant)} for one in followed],
                 "rows": rows,
                 "unknown": unknown,
             }
@@ -184,8 +184,8 @@ def unread(trials: int) -> dict[str, Any]:
     }
 
 
-def cap_sketch(followed: Sequence[CapCurve], title: str, *, named: bool = False) -> Sketch:
-    """The figure of a cap's curves; `named` puts the variants' names below it."""
+def cap_sketch(followed: Sequence[CapCurve], title: str, order: Sequence[str], *, named: bool = False) -> Sketch:
+    """The figure of a cap's curves, each in the colour of its variant's place in `order`; `named` puts the variants' names below it."""
     first = followed[0]
     lines, costs = [], []
     for one in followed:
@@ -195,6 +195,7 @@ def cap_sketch(followed: Sequence[CapCurve], title: str, *, named: bool = False)
                 values=[None if hat is None else hat.value for hat in hats],
                 lows=[None if hat is None else hat.low for hat in hats],
                 highs=[None if hat is None else hat.high for hat in hats],
+                place=order.index(one.variant),
             )
         )
         costs.append([at.usd for at in one.points])

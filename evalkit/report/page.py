@@ -235,6 +235,7 @@ _FILTERS: Mapping[str, Callable[..., str]] = {
     "dollars": numbers.dollars,
     "duration": numbers.duration,
     "count": numbers.count,
+    "times": numbers.times,
     "amount": numbers.amount,
     "figure": numbers.metric,
 }

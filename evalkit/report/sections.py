@@ -77,6 +77,8 @@ def sections(
         "about": about,
         "summary": summary,
         "size": size(whole),
+        "passed": sum(variant["passed"] for variant in whole["variants"].values()),
+        "failed": sum(variant["failed"] for variant in whole["variants"].values()),
         "judged": sum(variant["passed"] + variant["failed"] for variant in whole["variants"].values()),
         "not_told": len(whole["variants"]) - len(told),
         "verdict": verdict(whole, comparisons, gate),
@@ -182,8 +184,14 @@ def stops(summary: Mapping[str, Any]) -> dict[str, Any]:
         "figure": drawn(stop_sketch(summary)) if judged else "",
         "any": bool(groups and rows),
         "names": list(zip(LETTERS, _stop_names(groups), strict=False)),
+        "own": [not any(map(ends_badly, group)) for group in groups],
         "rows": rows,
     }
+
+
+def ends_badly(reason: str) -> bool:
+    """True where a trial did not end by itself, so that its graders alone make it no pass."""
+    return reason not in ("finished", "unknown") and not reason.startswith("other:")
 
 
 def shifted(shifts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -199,7 +207,7 @@ def stop_sketch(summary: Mapping[str, Any], *, named: bool = False) -> Sketch:
     groups = _stop_groups(summary)
     rows = [_stop_row(name, variant, groups) for name, variant in summary["variants"].items()]
     bars = [Bar(label=row["name"], left=row["left"], right=row["right"]) for row in rows]
-    title = "Why trials ended, a bar a variant: failed to the left, passed to the right" + (
+    title = "Why trials ended, a bar a variant: passed by the graders to the right, the others to the left" + (
         "" if named else TABLE_BESIDE
     )
     meanings = [f"{letter} {name}" for letter, name in zip(LETTERS, _stop_names(groups), strict=False)]

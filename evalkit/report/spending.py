@@ -5,7 +5,7 @@ Invariant: every number is one of the summary's; only `DRAWN` variants have thei
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evalkit.core.plan import Variant
@@ -21,6 +21,8 @@ from evalkit.report.numbers import UNDEFINED, dollars, known
 
 QUANTILES = ("p5", "p25", "p50", "p75", "p95")
 SIDES = (("passed", "✓"), ("failed", "✗"))
+"""Outcomes and their marks."""
+
 DRAWN = 4
 """Variants whose use is drawn: four meters of two rows each are many elements for a page."""
 
@@ -33,6 +35,7 @@ def spending(summary: Mapping[str, Any], about: About) -> dict[str, Any]:
     names = shown(list(summary["variants"]), about.baseline, DRAWN)
     return {
         "cost": _cost(summary),
+        "sides": [side for side, _ in _sides(summary)],
         "spreads": [_spread(summary, about, meter, names) for meter in METERS if _told(summary, meter, names)],
         "medians": [_medians(summary["variants"][name], name) for name in names],
         "not_shown": len(summary["variants"]) - len(names),
@@ -67,9 +70,9 @@ def spread_sketch(summary: Mapping[str, Any], about: About, meter: Metered, name
     caps = {variant.name: _cap(variant, meter) for variant in about.variants}
     rows = []
     for name in names:
-        for side, mark in SIDES:
+        for side, mark in _sides(summary):
             values = _values(summary, name, meter, side)
-            label = f"{clean_name(name)} {mark}" if side == "passed" else mark
+            label = f"{clean_name(name)} {mark}" if side == _sides(summary)[0][0] else mark
             cap, place = caps.get(name), places.index(name)
             rows.append(Box(label=label, values=values, place=place, filled=side == "passed", cap=cap))
     title = (
@@ -104,7 +107,7 @@ def _spread(summary: Mapping[str, Any], about: About, meter: Metered, names: Seq
     rows = []
     for name in names:
         cap = caps.get(name)
-        sides = [{"side": side, "mark": mark, **_row(summary, name, meter, side)} for side, mark in SIDES]
+        sides = [{"side": side, "mark": mark, **_row(summary, name, meter, side)} for side, mark in _sides(summary)]
         rows.append({"name": name, "place": places.index(name), "cap": write(cap) if cap else "", "sides": sides})
     return {"meter": NAMES[meter], "figure": drawn(spread_sketch(summary, about, meter, names)), "rows": rows}
 
@@ -115,8 +118,31 @@ def _row(summary: Mapping[str, Any], name: str, meter: Metered, side: str) -> di
     trials = summary["variants"][name]["spread"][meter][side]["trials"]
     if values is None:
         return {"trials": trials, "middle": UNDEFINED, "half": UNDEFINED, "most": UNDEFINED}
-    low, first, middle, third, high = (write(value).replace(" ", NO_BREAK) for value in values)
-    return {"trials": trials, "middle": middle, "half": f"{first} – {third}", "most": f"{low} – {high}"}
+    low, first, middle, third, high = values
+    return {
+        "trials": trials,
+        "middle": write(middle).replace(" ", NO_BREAK),
+        "half": span(first, third, write),
+        "most": span(low, high, write),
+    }
+
+
+def span(low: float, high: float, write: Callable[[float], str]) -> str:
+    """Write a range in one line, with a unit that its ends share once: `14.2 – 99.2 ms`, `$0.0067 – 0.0116`; of one value that value."""
+    first, last = write(low), write(high)
+    if first == last:
+        return first.replace(" ", NO_BREAK)
+    head, _, unit = first.partition(" ")
+    if unit and unit == last.partition(" ")[2] and " " not in unit:
+        first = head
+    if first.startswith("$") and last.startswith("$"):
+        last = last.removeprefix("$")
+    return f"{first} – {last}".replace(" ", NO_BREAK)
+
+
+def _sides(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The outcomes that any trial has."""
+    return [(side, mark) for side, mark in SIDES if any(one[side] for one in summary["variants"].values())]
 
 
 def _values(summary: Mapping[str, Any], name: str, meter: Metered, side: str) -> list[float] | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 from evalkit.core.plan import Caps
-from evalkit.core.record import Asked, Outcome, Tally, TrialRecord
+from evalkit.core.record import UNKNOWN, Asked, Outcome, Tally, TrialRecord
 from evalkit.report.clean import clean_name, excerpt
 from evalkit.report.numbers import amount, count, dollars, duration, times
 from evalkit.report.steps import Step, step, steps
@@ -106,7 +106,7 @@ def ending(record: TrialRecord) -> str:
         return f"failed: the graders said pass, but it ended by {clean_name(record.stop.reason)}"
     if record.graded is None:
         return f"{record.outcome}: the graders were not asked"
-    if record.outcome == "passed" and record.stop.reason != "finished":
+    if record.outcome == "passed" and record.stop.reason not in ("finished", UNKNOWN):
         return f"passed: it ended by {clean_name(record.stop.reason)}, and the graders were content all the same"
     return record.outcome
 

@@ -81,7 +81,7 @@ def test_with_few_differing_tasks_the_other_question_is_answered() -> None:
 def test_identical_results_are_no_evidence_of_anything() -> None:
     found = only(compare(a_table({"a": [8, 4], "b": [8, 4]}), metrics=["pass^8"]))
     assert (found.difference, found.p, found.equal) == (0.0, 1.0, 2)
-    assert found.sentence.startswith("b moves pass^8 by 0.00 against a")
+    assert found.sentence.startswith("b has the same pass^8 as a [")
     assert found.differing == 0
 
 

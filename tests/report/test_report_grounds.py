@@ -54,6 +54,7 @@ def test_a_trial_in_error_tells_what_broke() -> None:
 
 def test_without_a_trace_nothing_is_made_up() -> None:
     assert ground(a_trial()) == "the graders said no, and why was not kept"
+    assert Grounds.of([a_trial()]).told() == []
 
 
 @pytest.mark.parametrize("text", [ALL, "x" * 10_000, "two\nlines", ""])

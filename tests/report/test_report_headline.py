@@ -35,10 +35,10 @@ def test_the_highest_of_several_is_named_with_its_curse() -> None:
 def test_the_curse_has_a_size_where_the_summary_knows_it() -> None:
     highest = {"variant": "react", "k": 8, "value": 0.55, "of": 2, "overstates": 0.0312}
     assert verdict(a_summary(highest=highest)).sentence.endswith(
-        "It is the highest of 2, and the highest of 2 that are alike overstates by about 0.03: run it again before you quote it."
+        "It is the highest of 2, and the highest of 2 equal ones comes out about 0.03 too high by chance: run it again before you quote it."
     )
     small = verdict(a_summary(highest=highest | {"overstates": 0.001})).sentence
-    assert "overstates by less than 0.01: run it again" in small
+    assert "comes out less than 0.01 too high by chance: run it again" in small
     other = verdict(a_summary(highest=highest | {"variant": "plan"})).sentence
     assert other.endswith("the highest of several overstates.")
 
@@ -108,7 +108,7 @@ def test_what_an_undefined_value_can_still_turn_out_to_be_is_said() -> None:
     assert possible(lost) == "0.500…0.540"
     assert list(reasons(summary, [8])) == [
         "react: pass^8 undefined, 1 of 24 tasks with trials in error",
-        "a…b is the range from all of these trials failed to all of them passed",
+        "A range a…b reaches from all of these trials failed to all of them passed.",
     ]
     assert possible(an_estimate(None)) == ""
 

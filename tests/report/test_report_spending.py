@@ -85,7 +85,7 @@ def test_full_and_hollow_boxes_and_caps_are_drawn() -> None:
     hollow = [one for one in re.findall(r"<path [^>]*>", drawing) if 'class="line-s0"' in one and 'fill="none"' in one]
     assert hollow, "what failed is hollow"
     assert drawing.count("stroke-dasharray") >= 2
-    assert "cap 500 →" in drawing
+    assert "turns of a trial; dashed: the cap; cap 500 →" in drawing
     assert "<script" not in drawing
     for form in FORMATS:
         assert saved(boxes(rows, "turns", str, "x"), form) == saved(boxes(rows, "turns", str, "x"), form)

@@ -72,7 +72,9 @@ def test_the_highest_variant_is_told_with_its_luck_and_the_headline_says_it() ->
     found = summary_of(trials("a", *["passed"] * 8) + trials("a", *["passed"] * 7, "failed", variant="plan"))
     assert found["highest"]["variant"] == "react"
     assert (found["highest"]["k"], found["highest"]["of"], found["highest"]["value"]) == (8, 2, 1.0)
-    assert f"by about {found['highest']['overstates']:.2f}: run it again" in " ".join(headline(found).split())
+    assert f"about {found['highest']['overstates']:.2f} too high by chance: run it again" in " ".join(
+        headline(found).split()
+    )
     assert summary_of(trials("a", "passed"))["highest"] is None
 
 

@@ -121,7 +121,7 @@
       link.href = `#pair/${failed}`;
       box.append(link);
     }
-    box.append(listed(steps));
+    box.append(steps.length ? listed(steps) : element("p", "about", "No trace of this trial was kept."));
     return box;
   };
 
@@ -246,17 +246,19 @@
     const outcome = OUTCOMES[index.outcome[row]];
     line.append(element("td", `outcome ${outcome}`, `${MARKS[outcome]} ${outcome}`), opener(row));
     line.append(element("td", "", index.variants[index.variant[row]]));
-    line.append(element("td", "n", index.trial[row]), element("td", "", index.stops[index.stop[row]]));
+    line.append(element("td", "n", index.trial[row]), element("td", "word", index.stops[index.stop[row]]));
     line.append(element("td", "n", index.turns[row] ?? "–"));
     for (const column of ["tokens", "usd", "seconds"]) line.append(element("td", "n nowrap", index[column][row]));
     return line;
   };
 
+  const trials = (count) => (count === 1 ? "trial" : "trials");
+
   const draw = () => {
     byId("rows").replaceChildren(...chosen.slice(0, shown).map(rowOf));
     byId("more").hidden = chosen.length <= shown;
     const number = (value) => value.toLocaleString("en-US");
-    status.textContent = `${number(Math.min(shown, chosen.length))} of ${number(chosen.length)} chosen trials shown`;
+    status.textContent = `${number(Math.min(shown, chosen.length))} of ${number(chosen.length)} chosen ${trials(chosen.length)} shown`;
   };
 
   const choose = () => {
@@ -287,7 +289,7 @@
       choose();
       chosen = chosen.filter((row) => index.task[row] === Number(first));
       draw();
-      status.textContent = `${chosen.length} trials of ${index.tasks[first][1]} under ${index.variants[second]}`;
+      status.textContent = `${chosen.length} ${trials(chosen.length)} of ${index.tasks[first][1]} under ${index.variants[second]}`;
       byId("trials").scrollIntoView();
     } else if (where === "trial" && index.task[first] !== undefined) {
       clear();
