@@ -25,7 +25,7 @@ from evalkit.report.summary import gate_json
 from evalkit.report.terminal import gate_text
 
 COMMAND = Command("gate", "Judge a run: by --min and --max, else by the `gates:` of the config that it was run with.")
-COMMAND.argument("run", help="a run folder, a name under reports/, or `latest`")
+COMMAND.argument("run", help="a run folder, a name under reports/, or `latest`, the newest there")
 COMMAND.option("--min", help="a least value, such as 'pass^8>=0.7' or 'pass^8[react]>=0.7'", many=True, default=())
 COMMAND.option("--max", help="a greatest value, such as 'cap_rate(turns)<=0.1'", many=True, default=())
 COMMAND.option(

@@ -35,6 +35,7 @@ from evalkit.core.sandbox import RECORD
 from evalkit.run.backends import BACKENDS, backend
 from evalkit.run.execute import Brake, Ended, Execution
 from evalkit.run.play import play
+from evalkit.store.disk import exists
 from evalkit.store.folder import find_resumable, new_folder
 from evalkit.store.manifest import Manifest, fingerprint, new_manifest, united
 from evalkit.store.origin import origin
@@ -56,8 +57,8 @@ COMMAND.option("--variant", help="only this variant", many=True, default=())
 COMMAND.option("--task", help="only this task", many=True, default=())
 COMMAND.option("--tag", help="only tasks with this tag", many=True, default=())
 COMMAND.option("--limit", help="only so many tasks, in the order of the suites", convert=whole(1))
-COMMAND.option("-n", "--trials", help="trials of each task; else as the suites say", convert=whole(1))
-COMMAND.option("-j", "--jobs", help="trials at once", convert=whole(1), default=8)
+COMMAND.option("-n", "--trials", help="trials of each task; else as the suites say", convert=whole(1, 10_000))
+COMMAND.option("-j", "--jobs", help="trials at once", convert=whole(1, 1_000), default=8)
 COMMAND.option("--backend", help="where trials are played", choices=tuple(BACKENDS), default="threads")
 COMMAND.option("--retries", help="attempts in all at a trial that our own world broke", convert=whole(1), default=3)
 COMMAND.option("--sandbox", help="what holds the commands of trials", choices=LEVELS, default="auto")
@@ -98,7 +99,7 @@ def run(values: Values) -> int:
     check_ready(plan.suites, plan.config.variants)
     plan = _confined(values, plan)
     ready(values.junit, github=values.github)
-    workers = backend(values.backend, values.jobs)
+    workers = backend(values.backend, min(values.jobs, sum(1 for _ in plan.trials())))  # idle ones cost a process each
     command = shlex.join(["evalkit", "run", *(sys.argv[2:] if sys.argv[1:2] == ["run"] else values.suites)])
     with _open(values, plan, command) as store:
         brake = Brake()
@@ -129,7 +130,7 @@ def _check(values: Values) -> None:
         raise ConfigurationError.of(
             "--json", "does nothing with --dry-run, which measures nothing", "leave one of them away"
         )
-    if values.out is not None and (not values.out or Path(values.out).is_file()):
+    if values.out is not None and (not values.out or (exists(Path(values.out)) and Path(values.out).is_file())):
         what = "is empty" if not values.out else "is a file"
         raise ConfigurationError.of(f"--out {values.out!r}", what, "name a folder, or leave --out away")
     if values.out and values.new:

@@ -27,6 +27,8 @@ from evalkit.store.redact import Redactor
 
 SCHEMA = 1
 FILE = "run.json"
+LAST = 253_402_300_800.0
+"""The end of the year 9999, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,11 +263,16 @@ def write(folder: Path, manifest: Manifest, redactor: Redactor) -> Manifest:
 def read(folder: Path) -> Manifest:
     """Read `run.json`; a `StoreError` says what is the matter with it."""
     path = folder / FILE
-    if not folder.is_dir():
-        raise fault(folder, "no such folder" if not folder.exists() else "is no folder", "name the folder of a run")
-    if not path.exists():
-        raise fault(folder, f"is no run: it holds no {FILE}", "name the folder of a run, as `evalkit run` prints it")
+    with told(folder, "cannot be read"):
+        if not folder.is_dir():
+            raise fault(folder, "no such folder" if not folder.exists() else "is no folder", "name the folder of a run")
+        if not path.exists():
+            raise fault(
+                folder, f"is no run: it holds no {FILE}", "name the folder of a run, as `evalkit run` prints it"
+            )
     with told(path, "cannot be read"):
+        if not path.is_file():
+            raise fault(path, "is no file", "restore it from a copy of the folder")
         text = path.read_bytes()
     try:
         values = json.loads(text)
@@ -289,6 +296,8 @@ def read(folder: Path) -> Manifest:
 def _read_1(values: JSON) -> Manifest:
     """Read a manifest of schema 1."""
     found: Manifest = _adapter().validate_python(values)
+    if not 0.0 <= found.created < LAST:
+        raise ValueError(f"it was begun {found.created:g} seconds after 1970")
     strange = {name for task in found.plan for name in task.trials} - set(found.digests)
     if strange:
         raise ValueError(f"its plan has variants without a digest: {', '.join(sorted(strange))}")
