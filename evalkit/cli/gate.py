@@ -9,9 +9,10 @@ from typing import Any, get_args
 from evalkit.cli.against import Facing, baseline_run, facing
 from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import CODES, applicable, refuse_replayed
+from evalkit.cli.converters import share
 from evalkit.cli.exits import Exit
 from evalkit.cli.intervals import add_confidence, add_interval, asked
-from evalkit.cli.options import Command, Values, share
+from evalkit.cli.options import Command, Values
 from evalkit.cli.output import colours, say, say_json, tell, width
 from evalkit.cli.reading import Run, held_run
 from evalkit.core.errors import ConfigurationError

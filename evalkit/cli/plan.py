@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from evalkit.cli.converters import share, whole
 from evalkit.cli.exits import Exit
 from evalkit.cli.forecast import Aim, Pilot, forecast
-from evalkit.cli.options import Command, Values, share, whole
+from evalkit.cli.options import Command, Values
 from evalkit.cli.output import colours, say, say_json, width
 from evalkit.cli.reading import open_run
 from evalkit.core.errors import ConfigurationError

@@ -17,11 +17,12 @@ from evalkit.cli.chosen import Plan, chosen, so_far
 from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import conclude, judged, own_gate
 from evalkit.cli.confine import LEVELS, going_on, natures, settle
+from evalkit.cli.converters import positive, whole
 from evalkit.cli.dryrun import described
 from evalkit.cli.early import ending_early, mark_curtailed
 from evalkit.cli.exits import Exit
 from evalkit.cli.interrupt import Abandoned, interruptible
-from evalkit.cli.options import Command, Values, positive, whole
+from evalkit.cli.options import Command, Values
 from evalkit.cli.origins import watched
 from evalkit.cli.output import say, tell
 from evalkit.cli.progress import KINDS, Counts, progress

@@ -10,9 +10,10 @@ import threading
 from dataclasses import fields
 from pathlib import Path
 
+from evalkit.cli.converters import seconds, share, whole
 from evalkit.cli.exits import Exit
 from evalkit.cli.interrupt import Abandoned, interruptible
-from evalkit.cli.options import Command, Values, seconds, share, whole
+from evalkit.cli.options import Command, Values
 from evalkit.cli.output import say, tell
 from evalkit.core.errors import ConfigurationError
 from evalkit.core.plan import Spec

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from evalkit.cli.conclude import summary_of
+from evalkit.cli.converters import whole
 from evalkit.cli.exits import Exit
 from evalkit.cli.intervals import add_confidence, add_interval, asked, idle
-from evalkit.cli.options import Command, Values, whole
+from evalkit.cli.options import Command, Values
 from evalkit.cli.output import colours, say, say_json, width
 from evalkit.cli.reading import Run, open_run
 from evalkit.core.errors import ConfigurationError

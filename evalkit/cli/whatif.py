@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from evalkit.cli.converters import real
 from evalkit.cli.exits import Exit
-from evalkit.cli.options import Command, Values, real
+from evalkit.cli.options import Command, Values
 from evalkit.cli.output import colours, say, say_json, width
 from evalkit.cli.reading import Run, open_run
 from evalkit.core.errors import ConfigurationError

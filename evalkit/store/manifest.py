@@ -27,8 +27,6 @@ from evalkit.store.redact import Redactor
 
 SCHEMA = 1
 FILE = "run.json"
-LAST = 253_402_300_800.0
-"""The end of the year 9999, in seconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +142,11 @@ def new_manifest(
         fingerprint=fingerprint,
         suites=tuple(suites),
         variants=tuple(variants),
-        plan=tuple(_planned(task, variants) for suite in suites for task in suite.tasks),
+        plan=tuple(
+            PlannedTask(suite=t.suite, task=t.id, digest=t.digest, trials={v.name: t.trials for v in variants})
+            for suite in suites
+            for t in suite.tasks
+        ),
         digests={variant.name: variant.digest for variant in variants},
         seed=seed,
         origin=origin,
@@ -154,12 +156,6 @@ def new_manifest(
         prices=prices,
         settings=settings or {},
     )
-
-
-def _planned(task: Task, variants: Sequence[Variant]) -> PlannedTask:
-    """Plan a task under all variants."""
-    trials = {variant.name: task.trials for variant in variants}
-    return PlannedTask(suite=task.suite, task=task.id, digest=task.digest, trials=trials)
 
 
 def planned_keys(manifest: Manifest) -> Iterator[TrialKey]:
@@ -263,16 +259,12 @@ def write(folder: Path, manifest: Manifest, redactor: Redactor) -> Manifest:
 def read(folder: Path) -> Manifest:
     """Read `run.json`; a `StoreError` says what is the matter with it."""
     path = folder / FILE
-    with told(folder, "cannot be read"):
+    with told(path, "cannot be read"):
         if not folder.is_dir():
             raise fault(folder, "no such folder" if not folder.exists() else "is no folder", "name the folder of a run")
-        if not path.exists():
-            raise fault(
-                folder, f"is no run: it holds no {FILE}", "name the folder of a run, as `evalkit run` prints it"
-            )
-    with told(path, "cannot be read"):
         if not path.is_file():
-            raise fault(path, "is no file", "restore it from a copy of the folder")
+            what = f"its {FILE} is no file" if path.exists() else f"is no run: it holds no {FILE}"
+            raise fault(folder, what, "name the folder of a run, as `evalkit run` prints it")
         text = path.read_bytes()
     try:
         values = json.loads(text)
@@ -296,7 +288,7 @@ def read(folder: Path) -> Manifest:
 def _read_1(values: JSON) -> Manifest:
     """Read a manifest of schema 1."""
     found: Manifest = _adapter().validate_python(values)
-    if not 0.0 <= found.created < LAST:
+    if not 0.0 <= found.created < 253_402_300_800.0:  # the year 10,000
         raise ValueError(f"it was begun {found.created:g} seconds after 1970")
     strange = {name for task in found.plan for name in task.trials} - set(found.digests)
     if strange:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from cli_makers import write
 
+from evalkit.cli.converters import positive, seconds, share, whole
 from evalkit.cli.main import main
-from evalkit.cli.options import Command, positive, seconds, share, whole
+from evalkit.cli.options import Command
 from evalkit.core.errors import ConfigurationError
 
 
