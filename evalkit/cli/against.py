@@ -18,6 +18,7 @@ from evalkit.measure.table import Table, listed, meant
 from evalkit.report.clean import clean_name
 from evalkit.report.configs import pointers
 from evalkit.report.numbers import times
+from evalkit.store.disk import exists
 
 LABEL = "baseline"
 """What stands before the names of the baseline's variants."""
@@ -68,7 +69,7 @@ def baseline_run(run: Run, word: str) -> str | None:
 
     Raises `ConfigurationError` where it names both, `RunInvalid` where it names neither: as for a run that is not there.
     """
-    there = word == LATEST or (find(word) / "run.json").exists()
+    there = word == LATEST or exists(find(word) / "run.json")
     if word in run.table.variants:
         if there:
             what = f"{clean_name(word)} is a variant of the run and a run folder too"

@@ -19,6 +19,7 @@ from evalkit.cli.targets import target
 from evalkit.core.errors import ConfigurationError
 from evalkit.report.clean import clean_line
 from evalkit.report.summary import task_rows
+from evalkit.store.disk import exists
 
 SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"
 
@@ -27,7 +28,7 @@ def ready(junit_path: str | None, *, github: bool) -> None:
     """Refuse what could not be written in the end; raises `ConfigurationError`. Call it before anything is run."""
     if junit_path is not None:
         path = target("--junit", junit_path, _is_junit)
-        there = next(place for place in (path, *path.absolute().parents) if place.exists())
+        there = next(place for place in (path, *path.absolute().parents) if exists(place))
         if not os.access(there, os.W_OK) or not (there == path or there.is_dir()):
             raise ConfigurationError.of(f"--junit {path}", "cannot be written to", "choose another file")
     if github and not (os.environ.get(SUMMARY) or os.environ.get(OUTPUT)):

@@ -20,7 +20,7 @@ COMMAND = Command(
     "Compare each variant of a run with the baseline on the same tasks: `compare RUN`; "
     "or the variants of a run with those of an earlier one: `compare BASE CANDIDATE`.",
 )
-COMMAND.argument("run", help="a run folder, a name under reports/, or `latest`; of two the baseline")
+COMMAND.argument("run", help="a run folder, a name under reports/, or `latest`, the newest there; of two the baseline")
 COMMAND.argument("candidate", nargs="?", help="the run that is compared with the first")
 COMMAND.option(
     "--baseline",

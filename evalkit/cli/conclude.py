@@ -27,6 +27,7 @@ from evalkit.report.configs import pointers
 from evalkit.report.grounds import Ground, Grounds
 from evalkit.report.summary import USUAL, compare_json, gate_json, summarise, task_rows
 from evalkit.report.terminal import gate_text, headline
+from evalkit.store.disk import told, write_whole
 from evalkit.store.runstore import RunStore
 
 REPLAYED: Nature = "replayed"
@@ -43,7 +44,6 @@ def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, ju
     """Show a run that has ended, write its summary and report, and judge it by its own gates; `judge` makes that the exit code."""
     found = numbers(store)
     summary = summary_of(found)
-    _write(store.folder / "summary.json", summary)
     verdict = own_gate(found)
     if as_json:
         say_json({**summary, "gate": None if verdict is None else judged(verdict)})
@@ -52,6 +52,7 @@ def conclude(store: RunStore, *, report: bool, as_json: bool, no_color: bool, ju
         say(headline(summary, width(), color=colour))
         if verdict is not None:
             say("\n" + gate_text(judged(verdict), width(), color=colour))
+    _write(store.folder / "summary.json", summary)
     if report:
         path = write_report(found, summary)
         if not as_json:
@@ -143,23 +144,22 @@ def write_report(found: Run, summary: Mapping[str, Any], *, confidence: float = 
     path = found.store.folder / "report.html"
     verdict, differences = own_gate(found), compared(found, confidence=confidence)
 
-    write_page(
-        path,
-        summary=summary,
-        tasks=task_rows(found.table),
-        comparisons=differences["comparisons"],
-        shifts=differences["stops"],
-        gate=None if verdict is None else judged(verdict),
-        about=replace(found.about, command=found.about.command or "evalkit run"),
-        rows=tuple(found.store.records()),
-        table=found.table,
-        trace=lambda row: found.store.record(row.key.digest, row),
-    )
+    with told(path, "cannot be written", "see that there is room and that the folder can be written to"):
+        write_page(
+            path,
+            summary=summary,
+            tasks=task_rows(found.table),
+            comparisons=differences["comparisons"],
+            shifts=differences["stops"],
+            gate=None if verdict is None else judged(verdict),
+            about=replace(found.about, command=found.about.command or "evalkit run"),
+            rows=tuple(found.store.records()),
+            table=found.table,
+            trace=lambda row: found.store.record(row.key.digest, row),
+        )
     return path
 
 
 def _write(path: Path, value: Any) -> None:
     """Write a JSON file whole, the same bytes for the same run."""
-    draft = path.with_suffix(".json.part")
-    draft.write_text(json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8")
-    draft.replace(path)
+    write_whole(path, f"{json.dumps(value, indent=1, sort_keys=True, allow_nan=False)}\n".encode())

@@ -40,7 +40,9 @@ LONGEST = 2_000
 """Characters of a finding that are shown: names in it may be anybody's."""
 
 COMMAND = Command("doctor", "Say what this machine has, or look for damage in the folder of a run: `doctor [RUN]`.")
-COMMAND.argument("run", nargs="?", help="a run folder, a name under reports/, or `latest`; without it the machine")
+COMMAND.argument(
+    "run", nargs="?", help="a run folder, a name under reports/, or `latest`, the newest there; without it the machine"
+)
 COMMAND.switch("--json", help="one JSON object on stdout")
 
 

@@ -22,7 +22,7 @@ from evalkit.report.summary import summarise
 OTEL = "otel"
 
 COMMAND = Command("export", "Write a run's trials, one a row, and its figures as files for other programs.")
-COMMAND.argument("run", help="a run folder, a name under reports/, or `latest`")
+COMMAND.argument("run", help="a run folder, a name under reports/, or `latest`, the newest there")
 COMMAND.option(
     "--format",
     help="what to write trials as; else by the ending of --out, else csv; `otel`: spans of OpenTelemetry",

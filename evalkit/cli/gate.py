@@ -9,9 +9,10 @@ from typing import Any, get_args
 from evalkit.cli.against import Facing, baseline_run, facing
 from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import CODES, applicable, refuse_replayed
+from evalkit.cli.converters import share
 from evalkit.cli.exits import Exit
 from evalkit.cli.intervals import add_confidence, add_interval, asked
-from evalkit.cli.options import Command, Values, share
+from evalkit.cli.options import Command, Values
 from evalkit.cli.output import colours, say, say_json, tell, width
 from evalkit.cli.reading import Run, held_run
 from evalkit.core.errors import ConfigurationError
@@ -25,7 +26,7 @@ from evalkit.report.summary import gate_json
 from evalkit.report.terminal import gate_text
 
 COMMAND = Command("gate", "Judge a run: by --min and --max, else by the `gates:` of the config that it was run with.")
-COMMAND.argument("run", help="a run folder, a name under reports/, or `latest`")
+COMMAND.argument("run", help="a run folder, a name under reports/, or `latest`, the newest there")
 COMMAND.option("--min", help="a least value, such as 'pass^8>=0.7' or 'pass^8[react]>=0.7'", many=True, default=())
 COMMAND.option("--max", help="a greatest value, such as 'cap_rate(turns)<=0.1'", many=True, default=())
 COMMAND.option(

@@ -19,9 +19,10 @@ from typing import Literal, get_args
 from evalkit import parts
 from evalkit.cli.adopt import Adopted, adopt, records
 from evalkit.cli.conclude import conclude
+from evalkit.cli.converters import whole
 from evalkit.cli.exits import Exit
 from evalkit.cli.imported_text import imported_text
-from evalkit.cli.options import Command, Values, whole
+from evalkit.cli.options import Command, Values
 from evalkit.cli.output import say, tell
 from evalkit.cli.survey import Choices, Source, Survey
 from evalkit.core.clock import SystemClock

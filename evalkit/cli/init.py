@@ -127,7 +127,7 @@ def _is_binary(path: Path) -> bool:
 def _write(folder: Path, texts: Mapping[PurePosixPath, bytes]) -> None:
     """Write all files or none; raises `ConfigurationError` with every one that is there already."""
     top = {path.parts[0] for path in texts}
-    there = sorted(name for name in top if (folder / name).is_symlink() or (folder / name).exists())
+    there = sorted(name for name in top if os.path.lexists(folder / name))
     if there:
         what = f"{', '.join(there)} {'is' if len(there) == 1 else 'are'} there already"
         raise ConfigurationError.of(str(folder), what, MEND)

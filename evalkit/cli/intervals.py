@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import get_args
 
-from evalkit.cli.options import Command, Values, share
+from evalkit.cli.converters import share
+from evalkit.cli.options import Command, Values
 from evalkit.core.errors import ConfigurationError
 from evalkit.measure.estimate import Ask
 from evalkit.measure.interval import Method, Scope

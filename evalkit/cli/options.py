@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import Any
 from evalkit.cli.commands import COMMANDS
 from evalkit.cli.exits import TABLE
 from evalkit.cli.help import Help
+from evalkit.cli.output import say, tell
 from evalkit.core.errors import ConfigurationError, Problem
 
 PREFIX = "EVALKIT_"
@@ -39,6 +41,14 @@ class Option:
     def variable(self) -> str:
         """The environment variable that sets it."""
         return f"{PREFIX}{self.name.upper()}"
+
+
+class Parser(argparse.ArgumentParser):
+    """The standard library's parser; what it tells is written as everything else is."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write help to stdout and mistakes to stderr."""
+        (say if file is sys.stdout else tell)(message.removesuffix("\n"))
 
 
 class Single(argparse.Action):
@@ -70,7 +80,7 @@ class Command:
 
     def __post_init__(self) -> None:
         """Make the parser; every command can print where its values come from."""
-        self.parser = argparse.ArgumentParser(
+        self.parser = Parser(
             prog=f"evalkit {self.name}",
             description=self.summary,
             epilog=TABLE,
@@ -144,6 +154,8 @@ class Command:
                 origins[name] = "default"
             if option.many and option.once is not None:
                 _refuse_twins(place, values[name], option.once)
+        for name, found in given.items():
+            _refuse_blank(name if name not in self.options else f"--{name.replace('_', '-')}", found)
         if self.files is not None:
             _refuse_twins("", values[self.files], os.path.realpath)
         return Values(values=values, origins=origins)
@@ -168,44 +180,6 @@ class Values:
         return "\n".join(f"{name} = {self.values[name]!r}  ({origin})" for name, origin in self.origins.items())
 
 
-def whole(least: int) -> Callable[[str], int]:
-    """Make a converter to a whole number of at least `least`."""
-
-    def convert(text: str) -> int:
-        """Convert, or say what was expected."""
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least {least}")
-        return number
-
-    return convert
-
-
-def positive(text: str) -> float:
-    """Convert to a number above zero, or say what was expected."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0.0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
-    return number
-
-
-def share(text: str) -> float:
-    """Convert to a number from 0 to 1, or say what was expected."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0.0 <= number <= 1.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
-    return number
-
-
 def _refuse_twins(place: str, given: Sequence[Any], once: Callable[[Any], Any]) -> None:
     """Refuse values that are alike by `once`: nobody can tell whether the second was meant to be another, or the same once more."""
     seen: dict[Any, Any] = {}
@@ -215,6 +189,12 @@ def _refuse_twins(place: str, given: Sequence[Any], once: Callable[[Any], Any]) 
             what = "is given twice" if seen[mark] == value else f"is the same as {seen[mark]}"
             raise ConfigurationError.of(f"{place} {value}".strip(), what, "give it once")
         seen[mark] = value
+
+
+def _refuse_blank(place: str, given: Any) -> None:
+    """Refuse a word of nothing, which is mostly a variable of a shell that is not set: what it would be taken for is nobody's to guess."""
+    if any(isinstance(one, str) and not one.strip() for one in (given if isinstance(given, list) else [given])):
+        raise ConfigurationError.of(place, "is empty", "give it a value, or leave it away")
 
 
 def _from_text(option: Option, given: Any, place: str) -> Any:

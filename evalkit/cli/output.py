@@ -1,6 +1,7 @@
 """Writing to people and programs: answers to stdout, talk to stderr.
 
-Invariant: a reader that goes away (a closed pipe) changes nothing about what the command does or its exit code.
+Invariant: a reader that goes away (a closed pipe) changes nothing about what the command does or its exit code. An answer that stdout does not
+take (a full disk, say) ends no command either, but is remembered (`lost`), so that nobody takes the exit code 0 for a whole answer.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import sys
 from typing import Any, TextIO
 
 NARROW, WIDE = 40, 160
+
+_lost: list[str] = []
+"""Why stdout did not take an answer, once for each."""
 
 
 def say(text: str = "") -> None:
@@ -39,11 +43,20 @@ def colours(*, no_color: bool) -> bool:
     return not no_color and not os.environ.get("NO_COLOR") and sys.stdout.isatty()
 
 
+def lost() -> str:
+    """Say why an answer could not be written, and forget it; empty where all could."""
+    why = _lost[0] if _lost else ""
+    _lost.clear()
+    return why
+
+
 def _write(stream: TextIO, text: str) -> None:
-    """Write a line; once the reader has gone, write to nobody."""
+    """Write a line; once the reader has gone, or the stream takes no more, write to nobody."""
     try:
         stream.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
         stream.flush()
-    except BrokenPipeError:
-        with open(os.devnull, "w", encoding="utf-8") as nobody:  # noqa: PTH123  # its descriptor takes the pipe's place
+    except OSError as error:
+        if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+            _lost.append(error.strerror or str(error))
+        with open(os.devnull, "w", encoding="utf-8") as nobody:  # noqa: PTH123  # its descriptor takes the stream's place
             os.dup2(nobody.fileno(), stream.fileno())

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from evalkit.cli.converters import share, whole
 from evalkit.cli.exits import Exit
 from evalkit.cli.forecast import Aim, Pilot, forecast
-from evalkit.cli.options import Command, Values, share, whole
+from evalkit.cli.options import Command, Values
 from evalkit.cli.output import colours, say, say_json, width
 from evalkit.cli.reading import open_run
 from evalkit.core.errors import ConfigurationError
@@ -39,9 +40,11 @@ COMMAND.option("--variant", help="only this variant", many=True, default=())
 COMMAND.option("--task", help="only this task", many=True, default=())
 COMMAND.option("--tag", help="only tasks with this tag", many=True, default=())
 COMMAND.option("--limit", help="only so many tasks, in the order of the suites", convert=whole(1))
-COMMAND.option("-n", "--trials", help="trials of each task; else as the suites say", convert=whole(1))
-COMMAND.option("-k", "--k", help="the k of pass^k; else the smallest number of trials", convert=whole(1))
-COMMAND.option("--pilot", help="a run to take tasks and costs from: a folder, a name under reports/, or `latest`")
+COMMAND.option("-n", "--trials", help="trials of each task; else as the suites say", convert=whole(1, 10_000))
+COMMAND.option("-k", "--k", help="the k of pass^k; else the smallest number of trials", convert=whole(1, 10_000))
+COMMAND.option(
+    "--pilot", help="a run to take tasks and costs from: a folder, a name under reports/, or `latest`, the newest there"
+)
 COMMAND.option("--drop", help="the drop in pass^k that is to be found", convert=share, default=0.1)
 COMMAND.option("--power", help="the chance to find it that is wanted", convert=share, default=0.8)
 COMMAND.option("--mean", help="without a pilot: the pass@1 that is expected", convert=share, default=0.9)

@@ -17,6 +17,8 @@ from evalkit.measure.arrays import Ints
 from evalkit.measure.table import Table
 from evalkit.report.about import About
 from evalkit.run.schedule import in_order
+from evalkit.store.disk import exists
+from evalkit.store.folder import newest
 from evalkit.store.manifest import Manifest
 from evalkit.store.runstore import RunStore
 
@@ -34,14 +36,18 @@ class Run:
 
 
 def find(reference: str) -> Path:
-    """The folder that a reference names: a path, a name under reports/, or `latest`; raises `RunInvalid` where there is none."""
+    """The folder that a reference names: a path, a name under reports/, or `latest`, the run there that was begun last.
+
+    Raises `RunInvalid` where there is none yet, `StoreError` where reports/ cannot be read.
+    """
     if reference == LATEST:
-        found = sorted(path.parent for path in REPORTS.glob("*/run.json"))
-        if not found:
-            raise RunInvalid("there is no run under reports/ yet: make one with `evalkit run`")
-        return found[-1]
+        found = newest(REPORTS)
+        if found is None:
+            mend = "make one with `evalkit run`, or name the folder that --out gave to one"
+            raise RunInvalid(f"there is no run under reports/ yet that you may read: {mend}")
+        return found
     path = Path(reference)
-    return REPORTS / reference if not path.exists() and (REPORTS / reference).exists() else path
+    return REPORTS / reference if not exists(path) and exists(REPORTS / reference) else path
 
 
 def open_run(reference: str) -> Run:

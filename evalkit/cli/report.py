@@ -10,7 +10,7 @@ from evalkit.cli.output import say
 from evalkit.cli.reading import open_run
 
 COMMAND = Command("report", "Write report.html into the folder of each run.")
-COMMAND.argument("runs", nargs="+", help="run folders, names under reports/, or `latest`")
+COMMAND.argument("runs", nargs="+", help="run folders, names under reports/, or `latest`, the newest there")
 add_confidence(COMMAND, "intervals and comparisons; gates keep their own")
 add_interval(COMMAND)
 

@@ -17,11 +17,12 @@ from evalkit.cli.chosen import Plan, chosen, so_far
 from evalkit.cli.ci import quiet, ready, tell_ci
 from evalkit.cli.conclude import conclude, judged, own_gate
 from evalkit.cli.confine import LEVELS, going_on, natures, settle
+from evalkit.cli.converters import positive, whole
 from evalkit.cli.dryrun import described
 from evalkit.cli.early import ending_early, mark_curtailed
 from evalkit.cli.exits import Exit
 from evalkit.cli.interrupt import Abandoned, interruptible
-from evalkit.cli.options import Command, Values, positive, whole
+from evalkit.cli.options import Command, Values
 from evalkit.cli.origins import watched
 from evalkit.cli.output import say, tell
 from evalkit.cli.progress import KINDS, Counts, progress
@@ -35,6 +36,7 @@ from evalkit.core.sandbox import RECORD
 from evalkit.run.backends import BACKENDS, backend
 from evalkit.run.execute import Brake, Ended, Execution
 from evalkit.run.play import play
+from evalkit.store.disk import exists
 from evalkit.store.folder import find_resumable, new_folder
 from evalkit.store.manifest import Manifest, fingerprint, new_manifest, united
 from evalkit.store.origin import origin
@@ -56,8 +58,8 @@ COMMAND.option("--variant", help="only this variant", many=True, default=())
 COMMAND.option("--task", help="only this task", many=True, default=())
 COMMAND.option("--tag", help="only tasks with this tag", many=True, default=())
 COMMAND.option("--limit", help="only so many tasks, in the order of the suites", convert=whole(1))
-COMMAND.option("-n", "--trials", help="trials of each task; else as the suites say", convert=whole(1))
-COMMAND.option("-j", "--jobs", help="trials at once", convert=whole(1), default=8)
+COMMAND.option("-n", "--trials", help="trials of each task; else as the suites say", convert=whole(1, 10_000))
+COMMAND.option("-j", "--jobs", help="trials at once", convert=whole(1, 1_000), default=8)
 COMMAND.option("--backend", help="where trials are played", choices=tuple(BACKENDS), default="threads")
 COMMAND.option("--retries", help="attempts in all at a trial that our own world broke", convert=whole(1), default=3)
 COMMAND.option("--sandbox", help="what holds the commands of trials", choices=LEVELS, default="auto")
@@ -98,7 +100,7 @@ def run(values: Values) -> int:
     check_ready(plan.suites, plan.config.variants)
     plan = _confined(values, plan)
     ready(values.junit, github=values.github)
-    workers = backend(values.backend, values.jobs)
+    workers = backend(values.backend, min(values.jobs, sum(1 for _ in plan.trials())))  # idle ones cost a process each
     command = shlex.join(["evalkit", "run", *(sys.argv[2:] if sys.argv[1:2] == ["run"] else values.suites)])
     with _open(values, plan, command) as store:
         brake = Brake()
@@ -129,7 +131,7 @@ def _check(values: Values) -> None:
         raise ConfigurationError.of(
             "--json", "does nothing with --dry-run, which measures nothing", "leave one of them away"
         )
-    if values.out is not None and (not values.out or Path(values.out).is_file()):
+    if values.out is not None and (not values.out or (exists(Path(values.out)) and Path(values.out).is_file())):
         what = "is empty" if not values.out else "is a file"
         raise ConfigurationError.of(f"--out {values.out!r}", what, "name a folder, or leave --out away")
     if values.out and values.new:

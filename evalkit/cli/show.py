@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from evalkit.cli.conclude import summary_of
+from evalkit.cli.converters import whole
 from evalkit.cli.exits import Exit
 from evalkit.cli.intervals import add_confidence, add_interval, asked, idle
-from evalkit.cli.options import Command, Values, whole
+from evalkit.cli.options import Command, Values
 from evalkit.cli.output import colours, say, say_json, width
 from evalkit.cli.reading import Run, open_run
 from evalkit.core.errors import ConfigurationError
@@ -33,7 +34,7 @@ VARIANT = "variant"
 COMMAND = Command(
     "show", "Show a run, a task, one trial's trace: `show RUN [TASK [TRIAL]]`; or variants: `show variant CONFIG`."
 )
-COMMAND.argument("what", help="a run folder, a name under reports/, `latest`; or the word variant")
+COMMAND.argument("what", help="a run folder, a name under reports/, or `latest`, the newest there; or the word variant")
 COMMAND.argument("task", nargs="?", help="a task's id; after the word variant a config file")
 COMMAND.argument("trial", nargs="?", help="which of the task's trials, from 1")
 COMMAND.option("--variant", help="only this variant; a trial of several variants needs it")
@@ -57,15 +58,15 @@ def run(values: Values) -> int:
         idle(values, "only a whole run has intervals")
     if values.what == VARIANT and not Path(VARIANT).exists():
         return _show_variants(values)
+    if values.full and values.trial is None:
+        raise ConfigurationError.of("--full", "does nothing without a trial", "name a task and a trial")
+    if values.against is not None and (values.trial is None or values.json):
+        what = "does nothing with --json" if values.json else "does nothing without a trial"
+        raise ConfigurationError.of("--against", what, "name a task and a trial, without --json")
     found = open_run(values.what)
     with found.store:
         if values.variant is not None:
             found = replace(found, table=of_variant(found.table, values.variant))
-        if values.full and values.trial is None:
-            raise ConfigurationError.of("--full", "does nothing without a trial", "name a task and a trial")
-        if values.against is not None and (values.trial is None or values.json):
-            what = "does nothing with --json" if values.json else "does nothing without a trial"
-            raise ConfigurationError.of("--against", what, "name a task and a trial, without --json")
         if values.task is None:
             return _show_run(found, values, ask)
         place = found.table.find_task(values.task)

@@ -6,11 +6,13 @@ what it names is written. Devices and pipes are no files.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from evalkit.core.errors import ConfigurationError
 from evalkit.store import database, lock, manifest
+from evalkit.store.disk import exists
 
 HEAD = 4096
 """Bytes that are looked at to tell what a file holds."""
@@ -30,12 +32,12 @@ def target(flag: str, written: str | Path, ours: Callable[[bytes], bool]) -> Pat
     Raises `ConfigurationError`, with `flag`, where it may not be replaced.
     """
     path, where = Path(written), f"{flag} {written}"
-    if path.is_dir():
+    if exists(path) and path.is_dir():
         raise ConfigurationError.of(where, "is a folder", "name a file")
-    if path.exists() and not path.is_file():
+    if exists(path) and not path.is_file():
         raise ConfigurationError.of(where, "is a device or a pipe", "name a file")
-    real = path.resolve()
-    if real.name in OWN and (real.parent / manifest.FILE).exists():
+    real = Path(os.path.realpath(path))
+    if real.name in OWN and exists(real.parent / manifest.FILE):
         raise ConfigurationError.of(where, "is a file of the run itself", "choose another file")
     try:
         with real.open("rb") as file:

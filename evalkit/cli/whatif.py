@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from evalkit.cli.converters import real
 from evalkit.cli.exits import Exit
 from evalkit.cli.options import Command, Values
 from evalkit.cli.output import colours, say, say_json, width
@@ -22,10 +23,7 @@ def cap(text: str) -> tuple[str, float]:
     meter, sign, number = (part.strip() for part in text.partition("="))
     if meter not in METERS or not sign:
         raise argparse.ArgumentTypeError(f"{text!r} is no cap: write METER=LIMIT, METER one of {', '.join(METERS)}")
-    try:
-        limit = float(number)
-    except ValueError:
-        limit = 0.0
+    limit = real(number)
     if not 0.0 < limit < float("inf") or (meter in WHOLE and limit != int(limit)):
         kind = "whole number" if meter in WHOLE else "number"
         raise argparse.ArgumentTypeError(f"{text!r}: a cap on {meter} is a {kind} above 0")
@@ -33,7 +31,7 @@ def cap(text: str) -> tuple[str, float]:
 
 
 COMMAND = Command("whatif", "Show what a run would have measured under tighter caps, from its own traces.")
-COMMAND.argument("run", help="a run folder, a name under reports/, or `latest`")
+COMMAND.argument("run", help="a run folder, a name under reports/, or `latest`, the newest there")
 COMMAND.option(
     "--cap", help="a tighter cap, such as turns=12", convert=cap, many=True, default=(), metavar="METER=LIMIT"
 )

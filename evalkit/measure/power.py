@@ -27,6 +27,9 @@ Kind = Literal["diffuse", "broken"]
 MOST_TASKS = 1_000_000
 """Above this number of tasks a drop counts as beyond reach."""
 
+ALIKE = 1e-6
+"""A spread of chances below which the beta law's quantiles lose their digits, and at last are none."""
+
 _POINTS = 400
 
 
@@ -76,8 +79,10 @@ class Prospect:
         if not 0.5 <= power < 1.0:
             raise ConfigurationError.of("power", f"{power!r} is not between 0.5 and 1", "write 0.8 for 80%")
         z = float(ndtri(power)) - float(ndtri(tail(confidence, 2)))
-        needed = z**2 * self.variance(n) / self.drop**2
-        return max(1, math.ceil(needed - 1e-9)) if needed <= MOST_TASKS else None
+        luck, size = z**2 * self.variance(n), self.drop**2
+        if luck > MOST_TASKS * size:  # also where a drop is so small that its square is 0
+            return None
+        return max(1, math.ceil(luck / size - 1e-9)) if luck > 0.0 else 1
 
 
 def trial_noise(n: int, k: int, p: Floats) -> Floats:
@@ -98,16 +103,18 @@ def trial_noise(n: int, k: int, p: Floats) -> Floats:
 def beta_law(mean: float, spread: float) -> Law:
     """Assume that tasks' chances follow the beta law of this mean and standard deviation, as 400 equally likely points.
 
-    A spread of 0 makes all tasks alike. Raises `ConfigurationError` for a mean outside (0, 1) and a spread that no law on [0, 1] of that
+    A spread of 0, or of so little that no double tells such tasks apart (`ALIKE`), makes all tasks alike. Raises `ConfigurationError` for a mean outside (0, 1) and a spread that no law on [0, 1] of that
     mean has (it must be below sqrt(mean (1 - mean))).
     """
     if not 0.0 < mean < 1.0:
-        raise ConfigurationError.of("mean", f"{mean!r} is not between 0 and 1", "write the pass@1 that you expect")
+        raise ConfigurationError.of(
+            "mean", f"{mean!r} is not between 0 and 1", "write the pass@1 that you expect, such as 0.9"
+        )
     widest = math.sqrt(mean * (1.0 - mean))
     if not 0.0 <= spread < widest:
         what = f"{spread!r} is no spread of chances with the mean {mean:g}"
         raise ConfigurationError.of("spread", what, f"it lies between 0 and {widest:.3f}")
-    if spread == 0.0:
+    if spread < ALIKE:
         return Law(p=np.array([mean]), weights=np.ones(1))
     size = mean * (1.0 - mean) / spread**2 - 1.0
     share = (np.arange(_POINTS) + 0.5) / _POINTS
@@ -135,7 +142,9 @@ def assumed(law: Law, k: int, drop: float, kind: Kind) -> Prospect:
     drop / pass^k of tasks, independent of p, falls to 0. Raises `ConfigurationError` for a drop outside (0, pass^k].
     """
     top = law.mean(k)
-    if not 0.0 < drop <= top * (1.0 + 1e-12):
+    if not 0.0 < drop <= 1.0:
+        raise ConfigurationError.of("drop", f"{drop!r} is no drop", "write 0.1 for ten points")
+    if drop > top * (1.0 + 1e-12):
         what = f"pass^{k} is about {top:.3f} and cannot drop by {drop:g}"
         raise ConfigurationError.of("drop", what, "ask for a smaller one, or expect better tasks")
     if kind == "broken":

@@ -99,7 +99,7 @@ def read_rule(text: str, *, kind: Kind = "lower") -> Rule:
     if len(places) > 2 or not all(place.strip() for place in places):
         raise ConfigurationError.of(f"rule {text}", "brackets hold a variant, and then a task", _EXAMPLE)
     try:
-        bound = float(found["bound"])
+        bound = float(found["bound"] if found["bound"].isascii() and "_" not in found["bound"] else "none")
     except ValueError:
         raise ConfigurationError.of(
             f"rule {text}", f"the bound {found['bound']!r} is no number", "write 0.60 for 60%"

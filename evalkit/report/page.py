@@ -96,8 +96,11 @@ def write_page(
         budget=budget,
     )
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(html, encoding="utf-8")
-    draft.replace(path)
+    try:
+        draft.write_text(html, encoding="utf-8")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def page(

@@ -72,8 +72,9 @@ def create(folder: Path) -> sqlite3.Connection:
 def open_for_writing(folder: Path) -> sqlite3.Connection:
     """Open the database of a run that goes on; what was committed before a crash is there."""
     path = folder / FILE
-    if not path.exists():
-        raise fault(folder, f"its {FILE} is missing", "restore it from a copy, or choose another folder")
+    if not path.is_file():
+        what = "is no file" if path.exists() else "is missing"
+        raise fault(folder, f"its {FILE} {what}", "restore it from a copy, or choose another folder")
     with ExitStack() as undo, reported(path):
         connection = _connect(path, "rw")
         undo.callback(connection.close)
@@ -89,8 +90,10 @@ def open_for_reading(folder: Path) -> tuple[sqlite3.Connection, Callable[[], Non
     Where a killed run left a write-ahead log that cannot be read in place, a private copy is read instead.
     """
     path = folder / FILE
-    if not path.exists():
-        raise fault(folder, f"its {FILE} is missing", "restore it from a copy of the run")
+    with told(path, "cannot be opened", "see the permissions of the folder and its files"):
+        if not path.is_file():
+            what = "is no file" if path.exists() else "is missing"
+            raise fault(folder, f"its {FILE} {what}", "restore it from a copy of the run")
     with ExitStack() as undo, reported(path):
         settled = _size(Path(f"{path}-wal")) == 0
         if os.access(folder, os.W_OK) and network_type(folder) is None:

@@ -68,6 +68,11 @@ def told(where: Path, what: str, mend: str = "") -> Iterator[None]:
         raise fault(where, f"{what}: {error.strerror or error}", mend) from error
 
 
+def exists(path: Path) -> bool:
+    """Tell whether a path leads to something; False for one that cannot lead anywhere or may not be looked at."""
+    return os.path.exists(path)  # noqa: PTH110  # pathlib raises for those
+
+
 def make_folder(folder: Path) -> None:
     """Make a run's folder for its owner alone (mode 0700); one that exists keeps the mode that it has."""
     with told(folder, "the run's folder cannot be made", "choose another with --out"):

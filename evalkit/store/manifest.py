@@ -142,7 +142,11 @@ def new_manifest(
         fingerprint=fingerprint,
         suites=tuple(suites),
         variants=tuple(variants),
-        plan=tuple(_planned(task, variants) for suite in suites for task in suite.tasks),
+        plan=tuple(
+            PlannedTask(suite=t.suite, task=t.id, digest=t.digest, trials={v.name: t.trials for v in variants})
+            for suite in suites
+            for t in suite.tasks
+        ),
         digests={variant.name: variant.digest for variant in variants},
         seed=seed,
         origin=origin,
@@ -152,12 +156,6 @@ def new_manifest(
         prices=prices,
         settings=settings or {},
     )
-
-
-def _planned(task: Task, variants: Sequence[Variant]) -> PlannedTask:
-    """Plan a task under all variants."""
-    trials = {variant.name: task.trials for variant in variants}
-    return PlannedTask(suite=task.suite, task=task.id, digest=task.digest, trials=trials)
 
 
 def planned_keys(manifest: Manifest) -> Iterator[TrialKey]:
@@ -261,11 +259,12 @@ def write(folder: Path, manifest: Manifest, redactor: Redactor) -> Manifest:
 def read(folder: Path) -> Manifest:
     """Read `run.json`; a `StoreError` says what is the matter with it."""
     path = folder / FILE
-    if not folder.is_dir():
-        raise fault(folder, "no such folder" if not folder.exists() else "is no folder", "name the folder of a run")
-    if not path.exists():
-        raise fault(folder, f"is no run: it holds no {FILE}", "name the folder of a run, as `evalkit run` prints it")
     with told(path, "cannot be read"):
+        if not folder.is_dir():
+            raise fault(folder, "no such folder" if not folder.exists() else "is no folder", "name the folder of a run")
+        if not path.is_file():
+            what = f"its {FILE} is no file" if path.exists() else f"is no run: it holds no {FILE}"
+            raise fault(folder, what, "name the folder of a run, as `evalkit run` prints it")
         text = path.read_bytes()
     try:
         values = json.loads(text)
@@ -289,6 +288,8 @@ def read(folder: Path) -> Manifest:
 def _read_1(values: JSON) -> Manifest:
     """Read a manifest of schema 1."""
     found: Manifest = _adapter().validate_python(values)
+    if not 0.0 <= found.created < 253_402_300_800.0:  # the year 10,000
+        raise ValueError(f"it was begun {found.created:g} seconds after 1970")
     strange = {name for task in found.plan for name in task.trials} - set(found.digests)
     if strange:
         raise ValueError(f"its plan has variants without a digest: {', '.join(sorted(strange))}")

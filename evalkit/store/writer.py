@@ -6,6 +6,7 @@ Invariant: an entry stays in memory until it is committed, and entries can be wr
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
@@ -69,6 +70,7 @@ class Writer:
         self.commits = 0
         self._connection = connection
         self._path = path
+        self._file = path.stat()
         self._linger = linger
         self._pending: list[Entry] = []
         self._size = 0
@@ -167,6 +169,10 @@ class Writer:
         left: list[Entry] = []
         problem: StoreError | None = None
         for number, group in enumerate(groups):
+            if not self._there():
+                problem = fault(self._path, "was removed while the run went on", "begin the run anew")
+                left += [entry for later in groups[number:] for entry in later]
+                break
             try:
                 self._write(group)
             except sqlite3.Error as error:
@@ -183,6 +189,13 @@ class Writer:
             self._tries += 1
             self._busy = False
             self._done.notify_all()
+
+    def _there(self) -> bool:
+        """True while the database is where it was opened: one that was deleted takes records that nobody will ever read."""
+        try:
+            return os.path.samestat(self._file, self._path.stat())
+        except OSError:
+            return False
 
     def _write(self, group: Sequence[Entry]) -> None:
         """Write entries in one transaction."""

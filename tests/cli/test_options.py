@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cli_makers import write
 
-from evalkit.cli.options import Command, positive, share, whole
+from evalkit.cli.converters import positive, seconds, share, whole
+from evalkit.cli.main import main
+from evalkit.cli.options import Command
 from evalkit.core.errors import ConfigurationError
 
 
@@ -97,3 +102,46 @@ def test_converters() -> None:
     for convert, text in [(positive, "0"), (positive, "nan"), (positive, "inf"), (share, "1.1"), (share, "nan")]:
         with pytest.raises(Exception, match="is no number"):
             convert(text)
+
+
+@pytest.mark.parametrize("text", ["\u0663", "1_0", "0x10", "1e3", "", " ", "nan", "1.0", "9" * 30, "1001"])
+def test_what_is_no_whole_number_within_its_bounds_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="from 1 to 1,000"):
+        whole(1, 1_000)(text)
+
+
+@pytest.mark.parametrize("convert", [positive, share, seconds])
+@pytest.mark.parametrize("text", ["\u0660.\u0665", "0_5", "0x1", "nan", "inf", "-1", "", "1e999", "0,5", "x"])
+def test_what_is_no_number_is_refused(convert: Callable[[str], float], text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is no number"):
+        convert(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("export", "r --out="),
+        ("plan", "s.yaml --pilot="),
+        ("plan", "s.yaml --variant="),
+        ("run", "s.yaml --config="),
+        ("serve-sim", "s.yaml --profile="),
+        ("gate", "r --min="),
+    ],
+)
+def test_a_word_of_nothing_is_refused(name: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, *words.split()]) == 2
+    assert "is empty" in capsys.readouterr().err
+    first = words.split(maxsplit=1)[0]
+    assert main([name, *["" if word == first else word + "x" for word in words.split()]]) == 2
+
+
+@pytest.mark.parametrize("words", [["init", ""], ["init", " "], ["doctor", ""], ["show", ""]])
+def test_a_place_of_nothing_is_refused(words: list[str], elsewhere: Path) -> None:
+    assert main(words) == 2
+    assert not list(elsewhere.iterdir())
+
+
+def test_a_rate_that_is_given_twice_is_refused(elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(elsewhere)
+    assert main(["serve-sim", "suite.yaml", "--profile", '{"slip": 0.1, "slip": 0.2}']) == 2
+    assert "'slip' is given twice" in capsys.readouterr().err

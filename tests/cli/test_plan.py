@@ -108,7 +108,7 @@ def test_the_text_says_all_of_it_within_its_width(here: Path, capsys: pytest.Cap
     ("words", "said"),
     [
         (("--drop", "0.95"), "cannot drop"),
-        (("--drop", "0"), "cannot drop"),
+        (("--drop", "0"), "is no drop"),
         (("--power", "0.3"), "power"),
         (("--mean", "1"), "mean"),
         (("--spread", "0.9"), "spread"),

@@ -99,3 +99,51 @@ def test_a_new_run_in_a_named_folder_is_refused(here: Path, capsys: pytest.Captu
     assert evalkit("run", "suite.yaml", "-n", "1", "-o", "r", "--new") == 2
     assert "--new: does nothing with --out" in capsys.readouterr().err
     assert (here / "r" / "run.json").read_bytes() == before
+
+
+LONG = "a" * 300
+
+
+@pytest.mark.parametrize("words", ["show", "compare", "gate", "report", "export", "doctor", "whatif --cap turns=2"])
+def test_a_name_that_is_no_path_is_told_as_no_run(words: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "round").symlink_to("round")
+    for name in (LONG, "round", "round/x"):
+        assert evalkit(*words.split(), name) == 4
+        assert name[:60] in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize("words", ["export r -o", "gate r --min pass^1>=0 --junit", "run suite.yaml -o", "init"])
+def test_a_name_that_is_no_path_is_no_place_for_results(words: str, here: Path) -> None:
+    (here / "round").symlink_to("round")
+    for name in (LONG, f"{LONG}/x", "round/x"):
+        assert evalkit(*words.split(), name) == 2
+
+
+def test_a_report_that_cannot_be_written_is_told_and_leaves_nothing(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "r" / "report.html").mkdir()
+    before = sorted(path.name for path in (here / "r").iterdir())
+    assert evalkit("report", "r") == 4
+    assert "report.html: cannot be written" in capsys.readouterr().err
+    assert sorted(path.name for path in (here / "r").iterdir()) == before
+
+
+def test_latest_is_the_run_that_was_begun_last_and_not_the_last_by_name(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evalkit("show", "latest") == 4
+    assert "name the folder that --out gave" in capsys.readouterr().err
+    assert evalkit("run", "suite.yaml", "-n", "1", "-o", "reports/main-run", "--no-report") == 0
+    assert evalkit("run", "suite.yaml", "-n", "1", "--seed", "1", "--no-report") == 0
+    capsys.readouterr()
+    assert evalkit("compare", "main-run", "latest") == 0
+    assert "main-run" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words", ["show r --full", "show r --against auto", "show nothing --full", "show r one 1 --json --against auto"]
+)
+def test_a_flag_that_does_nothing_is_told_before_a_run_is_read(words: str, here: Path) -> None:
+    (here / "r" / "trials.sqlite").write_bytes(b"")
+    assert evalkit(*words.split()) == 2

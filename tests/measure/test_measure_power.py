@@ -134,7 +134,7 @@ def test_more_of_anything_shows_more() -> None:
         (lambda: beta_law(1.0, 0.1), "mean"),
         (lambda: beta_law(0.5, 0.5), "spread"),
         (lambda: assumed(GOOD, 8, 0.9, "diffuse"), "cannot drop"),
-        (lambda: assumed(GOOD, 8, 0.0, "broken"), "cannot drop"),
+        (lambda: assumed(GOOD, 8, 0.0, "broken"), "is no drop"),
         (lambda: assumed(GOOD, 8, 0.1, "broken").tasks_needed(4), "at least 8"),
         (lambda: assumed(GOOD, 8, 0.1, "broken").tasks_needed(8, power=1.0), "power"),
         (lambda: assumed(GOOD, 8, 0.1, "broken").power(10, 2000), "1024"),
@@ -145,3 +145,19 @@ def test_nonsense_is_refused_with_what_would_do(wrong: object, said: str) -> Non
     assert callable(wrong)
     with pytest.raises(ConfigurationError, match=said):
         wrong()
+
+
+def test_a_drop_too_small_for_its_square_needs_more_tasks_than_there_are() -> None:
+    for kind in ("diffuse", "broken"):
+        assert assumed(GOOD, 8, 1e-320, kind).tasks_needed(8) is None
+
+
+@pytest.mark.parametrize("drop", [0.0, -0.1, 1.5, math.nan])
+def test_what_is_no_drop_is_told_as_none(drop: float) -> None:
+    with pytest.raises(ConfigurationError, match="is no drop"):
+        assumed(GOOD, 8, drop, "diffuse")
+
+
+@pytest.mark.parametrize("spread", [1e-7, 1e-9, 1e-20, 1e-100, 1e-320])
+def test_a_spread_of_next_to_nothing_is_one_of_nothing(spread: float) -> None:
+    assert beta_law(0.95, spread).mean(8) == pytest.approx(ALIKE.mean(8), abs=1e-9)

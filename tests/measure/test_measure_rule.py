@@ -103,3 +103,9 @@ def test_a_kind_of_rule_is_one_of_three() -> None:
         all_rules(["pass^8>=0.6"], kind="lowr")  # type: ignore[arg-type]  # what a mistyped flag gives
     kept = Rule(metric=read_rule("pass^8>=0.6").metric, bound=0.6, kind="point")
     assert all_rules([kept], kind="lower") == (kept,)
+
+
+@pytest.mark.parametrize("bound", ["0_5", "\u0660.\u0665", "0x1", "0,5", ""])
+def test_a_bound_that_only_python_reads_is_no_number(bound: str) -> None:
+    with pytest.raises(ConfigurationError, match="is no number"):
+        read_rule(f"pass^8>={bound}")

@@ -98,6 +98,13 @@ def test_a_missing_database_is_named_and_not_made(folder: Path) -> None:
     assert not (folder / database.FILE).exists()
 
 
+def test_a_pipe_is_no_database_and_not_waited_for(folder: Path) -> None:
+    (folder / database.FILE).unlink()
+    os.mkfifo(folder / database.FILE)
+    for error in both_ways(folder):
+        assert "its trials.sqlite is no file" in str(error)
+
+
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.95])
 def test_a_cut_off_copy_is_damaged(folder: Path, share: float) -> None:
     path = folder / database.FILE

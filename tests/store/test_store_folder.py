@@ -9,7 +9,7 @@ import pytest
 from store_makers import a_manifest
 
 from evalkit.core.errors import StoreError
-from evalkit.store.folder import find_resumable, new_folder, run_folder_name, slug
+from evalkit.store.folder import find_resumable, new_folder, newest, run_folder_name, slug
 from evalkit.store.manifest import write
 from evalkit.store.redact import Redactor
 
@@ -67,3 +67,27 @@ def test_an_unreadable_run_is_not_passed_over(tmp_path: Path) -> None:
     (folder / "run.json").write_text("{")
     with pytest.raises(StoreError, match="is damaged"):
         find_resumable(tmp_path, MARK)
+
+
+def test_the_newest_run_is_the_one_that_was_begun_last(tmp_path: Path) -> None:
+    assert newest(tmp_path) is None
+    assert newest(tmp_path / "none") is None
+    a_run(tmp_path, "zoo", 5.0)
+    first = a_run(tmp_path, "20251201T021915Z-s-2-01234567", 1_764_555_555.9)
+    assert newest(tmp_path) == first
+    a_run(tmp_path, "20251201T021915Z-s-91234567", 1_764_555_555.1)
+    assert newest(tmp_path) == first
+    last = a_run(tmp_path, "main-run", 1_764_555_556.0)
+    assert newest(tmp_path) == last
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").touch()
+    assert newest(tmp_path) == last
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"created": 1e400}', '{"created": "x"}', '{"created": null}', "[" * 9999])
+def test_a_damaged_run_is_as_new_as_its_file(text: str, tmp_path: Path) -> None:
+    a_run(tmp_path, "whole", 5.0)
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    (damaged / "run.json").write_text(text)
+    assert newest(tmp_path) == damaged

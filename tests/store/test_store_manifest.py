@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -255,3 +256,23 @@ def test_a_variant_that_nobody_edited_keeps_the_lesser_nature_of_its_earlier_rec
     edited = replace(VARIANTS[0], max_tokens=77)
     anew = a_manifest(BOTH, (edited, *VARIANTS[1:]), natures={"v1": "live"})
     assert union(simulated, anew, variants=(edited, *VARIANTS[1:])).natures["v1"] == "live"
+
+
+@pytest.mark.parametrize("created", [1e400, -1.0, 1e18, "NaN"])
+def test_a_run_that_no_calendar_holds_is_damaged(created: float | str, tmp_path: Path) -> None:
+    write(tmp_path, a_manifest(), NO_SECRETS)
+    values = json.loads((tmp_path / FILE).read_text())
+    (tmp_path / FILE).write_text(json.dumps({**values, "created": float(created)}))
+    with pytest.raises(StoreError, match="is damaged"):
+        read(tmp_path)
+
+
+def test_a_pipe_is_no_manifest_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / FILE)
+    with pytest.raises(StoreError, match="is no file"):
+        read(tmp_path)
+
+
+def test_a_folder_whose_name_is_no_path_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be read"):
+        read(tmp_path / ("a" * 300))

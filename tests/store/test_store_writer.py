@@ -174,6 +174,19 @@ def test_one_entry_that_cannot_be_written_does_not_hold_up_the_others(writer: Wr
     assert rows(folder) == [("key 2", 2, "passed")]
 
 
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_database_that_was_deleted_takes_no_more_records(replaced: bool, writer: Writer, folder: Path) -> None:
+    writer.add(entry(1))
+    writer.flush()
+    for path in folder.iterdir():
+        path.unlink()
+    if replaced:
+        database.create(folder).close()
+    writer.add(entry(2))
+    with pytest.raises(StoreError, match="was removed while the run went on"):
+        writer.flush()
+
+
 def test_closing_writes_what_waits(folder: Path) -> None:
     writer = Writer(impatient(folder), folder / database.FILE)
     for number in range(1, 6):
