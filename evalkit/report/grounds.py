@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypedDict
 
-from evalkit.core.record import Checked, Reported, TrialRecord
+from evalkit.core.record import UNKNOWN, Checked, Reported, TrialRecord
 from evalkit.report.clean import clean_line
 
 LONGEST = 240
@@ -42,7 +42,7 @@ def ground(record: TrialRecord) -> str:
     told = []
     if record.outcome == "error":
         told.append(record.error or record.stop.detail)
-    if record.stop.reason != "finished":
+    if record.stop.reason not in ("finished", UNKNOWN):
         told.append(": ".join(filter(None, (record.stop.reason, record.stop.detail, _last_words(record)))))
     refused = next((one for one in record.events if isinstance(one, Checked) and _refuses(one)), None)
     if refused is not None:
@@ -80,9 +80,9 @@ class Grounds:
 
     def add(self, record: TrialRecord) -> None:
         """Read a record with its events; one that passed has no ground, and one of which nothing was kept."""
-        place, why = (record.key.suite, record.key.task, record.key.variant), ground(record)
-        if record.outcome == "passed" or why == UNTOLD:
+        if record.outcome == "passed" or (why := ground(record)) == UNTOLD:
             return
+        place = (record.key.suite, record.key.task, record.key.variant)
         self._found[place][why] += 1
         known = self._first.get((place, why), record.key.index)
         self._first[place, why] = min(known, record.key.index)
