@@ -206,7 +206,11 @@ def _going_on(old: Manifest, new: Manifest, folder: Path) -> str:
     digests = {(task.suite, task.task): task.digest for task in old.plan}
     edited = [task.task for task in new.plan if digests.get((task.suite, task.task), task.digest) != task.digest]
     edited += [name for name, found in new.digests.items() if old.digests.get(name, found) != found]
-    said = f"; edited since and run anew: {', '.join(edited)}" if edited else ""
+    said = (
+        f"; edited since: {', '.join(edited)}: of it only trials of what it is now count (--new begins a run beside this one, to compare the two)"
+        if edited
+        else ""
+    )
     return f"going on in {folder}{said}"
 
 

@@ -228,17 +228,21 @@ def _worded(found: Comparison, metric: Metric) -> Comparison:
             low, high = sorted((found.worst, found.best))
             text += f"; whatever they bring, the difference lies in {bracket(low, high, digits=2)}"
         return replace(found, sentence=text)
+    basis = f"{bracket(found.low, found.high, digits=2)}, {counted(found.tasks, 'task')}, {span(found.trials)}, {p_value(found.p_adjusted)} (Holm)"
     size = number(abs(found.difference), digits=2)
     if math.isclose(found.difference, 0.0, abs_tol=1e-12):
         change = f"has the same {found.metric}"
     elif round(found.difference, 2) == 0.0:
         change = f"moves {found.metric} by less than 0.01"
+    elif found.p_adjusted > 1.0 - found.confidence:
+        sign = "+" if found.difference > 0 else ""
+        shown = f"{sign}{number(found.difference, digits=2)} {basis}"
+        return replace(
+            found, sentence=f"{found.variant} is not shown to differ from {found.baseline} in {found.metric}: {shown}"
+        )
     elif metric.more_is_better:
         change = f"{'gains' if found.difference > 0 else 'loses'} {size} of {found.metric}"
     else:
         change = f"{'raises' if found.difference > 0 else 'lowers'} {found.metric} by {size}"
-    text = (
-        f"{found.variant} {change} {'as' if change.startswith('has') else 'against'} {found.baseline} {bracket(found.low, found.high, digits=2)}, "
-        f"{counted(found.tasks, 'task')}, {span(found.trials)}, {p_value(found.p_adjusted)} (Holm)"
-    )
+    text = f"{found.variant} {change} {'as' if change.startswith('has') else 'against'} {found.baseline} {basis}"
     return replace(found, sentence=text)

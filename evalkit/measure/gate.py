@@ -280,16 +280,19 @@ def _outlook(estimate: Estimate, chances: Odds, sense: Literal[">=", "<="]) -> l
         of = estimate.trials[0] if estimate.task is not None else estimate.tasks
         more, fewer = ("more", "fewer") if sense == ">=" else ("fewer", "more")
         passes = "no count" if chances.pass_at is None else f"{chances.pass_at} or {more}"
-        fails = "no count" if chances.fail_at is None else f"{chances.fail_at} or {fewer}"
+        fails = (
+            "no count" if chances.fail_at is None else f"{chances.fail_at} or {fewer}" if chances.fail_at else "only 0"
+        )
         if chances.pass_at is None and chances.fail_at is None:
             few = chances.unit if of != 1 else chances.unit.removesuffix("s")
             told.append(f"{of} {few} cannot decide it, however many pass")
         else:
             told.append(
-                f"of {of} {chances.unit}, {passes} pass{'es' if chances.pass_at is None else ''} and {fails} fail{'s' if chances.fail_at is None else ''}"
+                f"of {of} {chances.unit}, {passes} pass{'es' if chances.pass_at is None else ''} and {fails} fail{'' if chances.fail_at else 's'}"
             )
     if chances.flips is not None:
         told.append(flip(chances.flips, exact=chances.exact))
     if chances.needed is not None:
-        told.append(f"about {about(chances.needed)} {chances.unit} would tell")
+        unit = "trials a task" if chances.unit == "trials" and estimate.task is None else chances.unit
+        told.append(f"about {about(chances.needed)} {unit} would tell")
     return told

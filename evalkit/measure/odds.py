@@ -60,7 +60,7 @@ class Odds:
     `flips` is the chance that the same run, made again, is judged otherwise; None, and then `why`. `exact` says that it is a
     binomial probability and not a normal approximation. `pass_at` and `fail_at` are the number of `unit` (tasks that pass all k trials, or
     one task's trials that pass) at which the verdict turns to pass and to fail, None where no number does or where results are
-    no counts. `needed` is how many of them would give a clear verdict in four runs of five, were the estimate the truth; None where none would.
+    no counts. `needed` is how many of them (trials of each task, for the scope `suite`) would give a clear verdict in four runs of five, were the estimate the truth; None where none would.
     """
 
     flips: float | None = None
@@ -96,9 +96,11 @@ def odds(reading: Reading, estimate: Estimate, bar: Bar, asked: Ask) -> Odds:
         passes = fails = bound if bar.kind == "point" else fails
     verdict = bar.verdict(estimate.value, estimate.low, estimate.high)
     needed = None
+    unit: Literal["tasks", "trials"] = "trials" if asked.scope == "suite" else "tasks"
     if verdict == "inconclusive":
-        needed = tasks_needed(estimate.tasks, abs(value - bound), error, asked.confidence)
-    return Odds(flips=1.0 - normal_chance(verdict, value, error, passes, fails), needed=needed)
+        size = estimate.tasks if unit == "tasks" else int(found.trials.min())
+        needed = units_needed(size, abs(value - bound), error, asked.confidence)
+    return Odds(flips=1.0 - normal_chance(verdict, value, error, passes, fails), unit=unit, needed=needed)
 
 
 def normal_chance(verdict: Word, value: float, error: float, passes: float, fails: float) -> float:
@@ -109,14 +111,16 @@ def normal_chance(verdict: Word, value: float, error: float, passes: float, fail
     return {"pass": above, "fail": below}.get(verdict, max(0.0, 1.0 - above - below))
 
 
-def tasks_needed(tasks: int, distance: float, error: float, confidence: float) -> int | None:
-    """Give how many tasks show a distance from the bound with a chance of `POWER`, from the standard error of `tasks` tasks.
+def units_needed(units: int, distance: float, error: float, confidence: float) -> int | None:
+    """Give how many tasks (of these very tasks: trials a task) show a distance from the bound with a chance of `POWER`.
+
+    `error` is the standard error that `units` of them have.
 
     N (z_confidence + z_power)^2 (error / distance)^2; None above 100,000.
     """
     if distance <= _NOISE:
         return None
-    needed = tasks * ((float(ndtri(confidence)) + float(ndtri(POWER))) * error / distance) ** 2
+    needed = units * ((float(ndtri(confidence)) + float(ndtri(POWER))) * error / distance) ** 2
     return math.ceil(needed) if needed <= _MOST_UNITS else None
 
 

@@ -78,7 +78,7 @@ def test_an_edited_task_alone_is_run_anew_and_old_records_are_never_mixed_in(
     capsys.readouterr()
     assert measured("-o", "out") == 0
     told = capsys.readouterr()
-    assert "edited since and run anew: two" in told.err
+    assert "edited since: two: of it only trials of what it is now count" in told.err
     assert "8 of 16 trials are done already" in told.err
     assert len(outcomes(here / "out")) == 24
     evalkit("show", "out", "--json")
@@ -151,7 +151,10 @@ def test_show_of_a_task_and_of_a_trial(here: Path, capsys: pytest.CaptureFixture
     measured("-o", "out")
     capsys.readouterr()
     assert evalkit("show", "out", "one") == 0
-    assert "good #1: passed, finished, 1 turn," in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "good #1: passed, finished, 1 turn," in told
+    assert "bad #1: failed, finished, 1 turn, –\n    " in told, "why it failed stands below"
+    assert "a trial's trace: evalkit show out one TRIAL --variant VARIANT" in told
     assert evalkit("show", "out", "one", "1", "--variant", "bad") == 0
     trace = capsys.readouterr().out
     assert "three" in trace

@@ -153,3 +153,11 @@ def test_swapping_the_two_turns_the_difference_round() -> None:
     assert there.difference is not None
     assert back.difference == pytest.approx(-there.difference)
     assert (back.better, back.worse, back.p) == (there.worse, there.better, there.p)
+
+
+def test_what_is_not_shown_to_differ_is_not_said_to_gain_or_lose() -> None:
+    found = only(compare(a_table({"a": [8, 8, 7], "b": [7, 8, 7]}), metrics=["pass^8"]))
+    assert found.sentence.startswith("b is not shown to differ from a in pass^8: −0.33 [")
+    assert found.sentence.endswith(", 3 tasks, n=8, p=1 (Holm)")
+    same = only(compare(a_table({"a": [8, 7], "b": [8, 7]}), metrics=["pass^8"]))
+    assert same.sentence.startswith("b has the same pass^8 as a [")

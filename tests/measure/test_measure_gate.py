@@ -282,3 +282,13 @@ def test_skipped_trials_are_no_part_of_the_error_budget_and_lost_ones_are() -> N
     assert judge(replace(stopped, first_failure=True), ["pass^8>=0.9"]).verdict == "fail"
     broken = a_table({"a": [8] * 12 + [(0, 0, 8, 0)] * 18})
     assert judge(replace(broken, first_failure=True, curtailed=True), ["pass^8>=0.9"]).verdict == "invalid"
+
+
+def test_what_these_very_tasks_want_is_more_trials_and_of_others_more_tasks() -> None:
+    cells: Cells = [8, 8, 7]
+    assert "tasks would tell" in only(cells, "pass^8>=0.5").sentence
+    assert "trials a task would tell" in only(cells, "pass^8>=0.2", scope="suite").sentence
+
+
+def test_a_count_that_alone_fails_is_said_so() -> None:
+    assert "no count passes and only 0 fails" in only(of(1, 5), "pass^8>=0.6").sentence

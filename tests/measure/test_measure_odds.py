@@ -10,7 +10,7 @@ from measure_tables import a_table
 from scipy.stats import binom
 
 from evalkit.measure.estimate import Ask, conclude, read
-from evalkit.measure.odds import Bar, Odds, normal_chance, odds, tasks_needed
+from evalkit.measure.odds import Bar, Odds, normal_chance, odds, units_needed
 from evalkit.measure.rule import Kind
 
 ONE_SIDED = Ask(sides=1)
@@ -101,6 +101,6 @@ def test_chances_of_the_three_verdicts_are_one_together() -> None:
 
 
 def test_a_value_on_its_bound_needs_more_tasks_than_there_are() -> None:
-    assert tasks_needed(30, 0.0, 0.1, 0.95) is None
-    assert tasks_needed(30, 1e-9, 0.1, 0.95) is None
-    assert tasks_needed(30, 0.1, 0.1, 0.95) == 186
+    assert units_needed(30, 0.0, 0.1, 0.95) is None
+    assert units_needed(30, 1e-9, 0.1, 0.95) is None
+    assert units_needed(30, 0.1, 0.1, 0.95) == 186

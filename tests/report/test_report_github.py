@@ -24,6 +24,7 @@ from evalkit.report.github import (
     outputs,
     publish,
 )
+from evalkit.report.grounds import Ground
 
 MARKUP = (
     "`code` ```\n```text",
@@ -234,3 +235,24 @@ def test_a_markdown_reader_sees_text_tables_and_code_alone() -> None:
     assert {token.tag for token in tokens if token.type == "heading_open"} == {"h2", "h3"}
     spans = {token.content for token in tokens if token.type == "code_inline"}
     assert {"<script>window.pwned=1</script>", "::error::pwned\\n::set-output name=verdict::pass"} <= spans
+
+
+def test_why_trials_did_not_pass_is_told_by_task_and_cannot_be_markup() -> None:
+    why: list[Ground] = [
+        {
+            "suite": "s",
+            "task": "port",
+            "variant": "react",
+            "lost": 8,
+            "ground": text,
+            "times": 5,
+            "kinds": 2,
+            "index": 3,
+        }
+        for text in ("agent_error: exit code 1: KeyError: 'port'", "a | b ` <b> @me")
+    ]
+    text = markdown(a_summary(), a_gate(), [], why)
+    assert "### Why trials did not pass" in text
+    assert "| `port` | `react` | 8 | `agent_error: exit code 1: KeyError: 'port'` | 5 |" in text
+    assert "`a ¦ b ˋ <b> @me`" in text
+    assert "Why trials" not in markdown(a_summary(), a_gate(), [])

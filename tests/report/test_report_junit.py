@@ -10,6 +10,7 @@ import pytest
 from report_json import a_gate, a_summary, a_task_row, a_variant_summary, an_about, an_estimate
 from report_pages import ALL, HOSTILE
 
+from evalkit.report.grounds import Ground
 from evalkit.report.junit import NAME, junit
 
 CHILDREN = {
@@ -180,3 +181,21 @@ def test_hostile_text_is_text_and_no_two_cases_are_called_the_same() -> None:
 def test_the_same_run_gives_the_same_bytes() -> None:
     tasks = [a_task_row("refund", react=8, plan=5)]
     assert junit(a_summary(), tasks, a_gate(), an_about()) == junit(a_summary(), tasks, a_gate(), an_about())
+
+
+def test_a_task_that_did_not_always_pass_tells_the_commonest_ground() -> None:
+    tasks = [{"suite": "desk", "task": "port", "variants": {"react": a_cell(5, 3)}}]
+    row: Ground = {
+        "suite": "desk",
+        "task": "port",
+        "variant": "react",
+        "lost": 3,
+        "ground": "state: 2 is not 3",
+        "times": 2,
+        "kinds": 2,
+        "index": 1,
+    }
+    other: Ground = {**row, "variant": "plan", "ground": "of another variant"}
+    root = checked(junit(a_summary({"react": a_variant_summary()}), tasks, None, an_about("react"), [other, row]))
+    (failure,) = case_of(root, "desk.react", "port").findall("failure")
+    assert failure.get("message") == "5/8 trials passed; 2 of the others: state: 2 is not 3"

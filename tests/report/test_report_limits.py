@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from report_json import a_comparison
 
-from evalkit.report.limits import limits
+from evalkit.report.limits import limits, ways_out
 
 
 def test_what_cannot_reach_five_percent_is_said_once_with_its_metrics() -> None:
@@ -35,3 +38,29 @@ def test_one_task_and_one_trial_a_task_are_told() -> None:
     said = " ".join(limits([a_comparison(tasks=1, n=[1, 1], better=1, worse=0, p_within=None)]))
     assert "One task: its difference is that of these trials" in said
     assert "One trial a task: pass@1 alone can be compared" in said
+
+
+def a_rule(**changes: Any) -> dict[str, Any]:
+    """An undecided rule on few tasks."""
+    rule = {"verdict": "inconclusive", "kind": "lower", "scope": "population", "baseline": None, "task": None}
+    return {**rule, "value": 0.5, "tasks": 3, **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, True),
+        ({"tasks": 30}, False),
+        ({"verdict": "pass"}, False),
+        ({"scope": "suite"}, False),
+        ({"task": "a"}, False),
+        ({"baseline": "b"}, False),
+        ({"value": None}, False),
+        ({"kind": "anytime"}, False),
+    ],
+)
+def test_few_tasks_that_decide_nothing_of_others_are_told_what_can_be_asked_of_them(
+    changes: dict[str, Any], told: bool
+) -> None:
+    found = list(ways_out({"rules": [a_rule(verdict="pass"), a_rule(**changes), a_rule(**changes)]}))
+    assert [("--scope suite" in one, "--per-task" in one) for one in found] == ([(True, True)] if told else [])
