@@ -222,7 +222,7 @@ def _grounds(grounds: Sequence[Ground]) -> str:
         ]
         for one in grounds
     ]
-    return _table(["task", "variant", "trials", "mostly because", "so many"], rows)
+    return _table(["task", "variant", "trials", "mostly because", "with it"], rows)
 
 
 def _bare(amount: str) -> str:
