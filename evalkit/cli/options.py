@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from evalkit.cli.commands import COMMANDS
 from evalkit.cli.exits import TABLE
@@ -49,6 +49,14 @@ class Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         """Write help to stdout and mistakes to stderr."""
         (say if file is sys.stdout else tell)(message.removesuffix("\n"))
+
+    def error(self, message: str) -> NoReturn:
+        """Tell a mistake in the arguments; of a flag that is not known also the one that was perhaps meant."""
+        strange = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
+        if message.startswith("unrecognized arguments") and strange:
+            near = get_close_matches(strange[0], self._option_string_actions, 1)
+            message += f" (did you mean {near[0]}?)" if near else ""
+        super().error(message)
 
 
 class Single(argparse.Action):

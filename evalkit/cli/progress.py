@@ -63,7 +63,8 @@ class Counts:
         """All of it in one line."""
         elapsed = max(self.clock.monotonic() - self.started, 1e-9)
         rate = self.fresh / elapsed
-        left = (self.planned - self.done) / rate if rate else float("inf")
+        open_ = self.planned - self.done
+        left = open_ / rate if rate else float("inf") if open_ else 0.0
         outcomes = " ".join(f"{name} {count}" for name, count in sorted(self.outcomes.items()))
         time_left = f"{left:.0f} s left" if left != float("inf") else "time left unknown"
         spent = f"${self.usd:.4f}" + (f" and {times(self.unpriced, 'trial')} of unknown cost" if self.unpriced else "")

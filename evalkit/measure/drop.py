@@ -162,8 +162,10 @@ def _sentence(
             "significantly worse in " + ", ".join(f"{text} ({p_value(p)} one-sided, Holm)" for text, p in worse)
         )
     if not worse and change.verdict != "fail" and rule.kind != "point" and _toothless(found, confidence):
+        many = _differing(found)
+        which = f"only {counted(many, 'task')}" if many else "no task"
         told.append(
-            f"only {counted(_differing(found), 'task')} differ{'s' if _differing(found) == 1 else ''}, so that no change of {rule.metric.text} could be significant"
+            f"{which} differ{'' if many > 1 else 's'}, so that no change of {rule.metric.text} could be significant"
         )
     told.append(flip(change.flips, exact=False))
     if change.needed is not None:

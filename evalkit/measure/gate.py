@@ -255,6 +255,8 @@ def _sentence(rule: Rule, estimate: Estimate, verdict: Word, chances: Odds, reas
     if estimate.low is None or estimate.high is None:
         rest += [estimate.why] if estimate.why else []
         return f"{estimate.metric} of {whose} = {number(estimate.value)}; " + "; ".join(rest)
+    if rule.kind == "not-worse" and estimate.low < rule.bound < estimate.high:
+        rest.append("not shown to be met either")
     rest.extend(_outlook(estimate, chances, rule.sense))
     return (
         f"{estimate.metric} of {whose} = {number(estimate.value)} ({_basis(estimate, chances)}), one-sided "

@@ -145,3 +145,21 @@ def test_a_rate_that_is_given_twice_is_refused(elsewhere: Path, capsys: pytest.C
     write(elsewhere)
     assert main(["serve-sim", "suite.yaml", "--profile", '{"slip": 0.1, "slip": 0.2}']) == 2
     assert "'slip' is given twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flag", "told"),
+    [("--trails", "(did you mean --trials?)"), ("--trails=8", "(did you mean --trials?)"), ("--qq", "")],
+)
+def test_a_flag_that_is_not_known_is_told_with_the_one_that_was_meant(
+    flag: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from evalkit.cli.run import COMMAND as RUN  # noqa: PLC0415  # a real command's flags
+
+    with pytest.raises(SystemExit) as ended:
+        RUN.parse(["suite.yaml", flag, "8"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "unrecognized arguments" in said
+    assert ("did you mean" in said) is bool(told)
+    assert told in said

@@ -292,3 +292,11 @@ def test_what_these_very_tasks_want_is_more_trials_and_of_others_more_tasks() ->
 
 def test_a_count_that_alone_fails_is_said_so() -> None:
     assert "no count passes and only 0 fails" in only(of(1, 5), "pass^8>=0.6").sentence
+
+
+def test_a_rule_that_is_only_not_missed_says_that_it_is_not_met_either() -> None:
+    open_ = only(of(2, 3), "pass^8>=0.9", kind="not-worse")
+    assert open_.verdict == "pass"
+    assert "not shown to be met either" in open_.sentence
+    assert "either" not in only(of(30, 30), "pass^8>=0.5", kind="not-worse").sentence
+    assert "either" not in only(of(2, 30), "pass^8>=0.9", kind="not-worse").sentence
