@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from evalkit import parts
 from evalkit.core.protocols import RunsInside
-from evalkit.core.record import Reported
 from evalkit.core.sandbox import RECORD
 from evalkit.report.clean import clean
+from evalkit.report.grounds import last_words
 from evalkit.store.runstore import RunStore
 
 ERROR = "agent_error"
@@ -27,11 +27,7 @@ def stumbled(store: RunStore) -> Iterator[str]:
         if not own or any(found.stop[place] != ERROR for place in own):
             continue
         record = store.record(found.key[own[0]])
-        told = [
-            one.text for one in record.events if isinstance(one, Reported) and one.origin in ("stderr", "traceback")
-        ]
-        last = told[-1].strip().splitlines()[-1:] if told else []
-        said = clean(": ".join([record.stop.detail, *last]))[:LONGEST]
+        said = clean(": ".join(filter(None, (record.stop.detail, last_words(record)))))[:LONGEST]
         look = shlex.join(["evalkit", "show", str(store.folder), record.key.task, str(record.key.index)])
         yield f"every trial of {variant.name} ended with {ERROR}, the first with: {said}\n  more: {look} --variant {shlex.quote(variant.name)}"
         levels = store.manifest.settings.get(RECORD)

@@ -183,19 +183,8 @@ def _binomial_chance(span: tuple[int, int], units: int, chance: float) -> float:
     return float(bdtr(last, units, chance)) - below
 
 
-def _units_needed(
-    bar: Bar, result: Callable[[int, int], tuple[float, float, float]], units: int, hits: int
-) -> int | None:
-    """Search for the number of units that gives a clear verdict with a chance of `POWER`, by doubling and halving.
-
-    The chance rises in small steps back and forth; the number found is one at which it is reached, near the least such.
-    """
-
-    def clear(total: int) -> bool:
-        """Tell whether so many units are enough."""
-        spans = _ranges(bar, total, lambda count: result(total, count))
-        return 1.0 - _binomial_chance(spans["inconclusive"], total, hits / units) >= POWER
-
+def least(units: int, clear: Callable[[int], bool]) -> int | None:
+    """Search for a number above `units` that is `clear`, by doubling and halving; None above 100,000."""
     low, high = units, 2 * units
     while not clear(high):
         low, high = high, 2 * high
@@ -205,3 +194,19 @@ def _units_needed(
         middle = (low + high) // 2
         low, high = (low, middle) if clear(middle) else (middle, high)
     return high
+
+
+def _units_needed(
+    bar: Bar, result: Callable[[int, int], tuple[float, float, float]], units: int, hits: int
+) -> int | None:
+    """Search for the number of units that gives a clear verdict with a chance of `POWER`.
+
+    The chance rises in small steps back and forth; the number found is one at which it is reached, near the least such.
+    """
+
+    def clear(total: int) -> bool:
+        """Tell whether so many units are enough."""
+        spans = _ranges(bar, total, lambda count: result(total, count))
+        return 1.0 - _binomial_chance(spans["inconclusive"], total, hits / units) >= POWER
+
+    return least(units, clear)

@@ -13,15 +13,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from evalkit.measure.arrays import Bools, Floats
-from evalkit.measure.odds import POWER, Word
+from evalkit.measure.odds import POWER, Word, least
 from evalkit.measure.paired import NEGLIGIBLE
 from evalkit.measure.rule import Kind
 
 DRAWS = 4_000
 """Draws by which a chance is told."""
-
-MOST = 100_000
-"""Tasks beyond which nothing is said of how many are needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +62,7 @@ class Drop:
         return 1.0 if same is None else float(1.0 - same.mean())
 
     def needed(self, gains: Floats) -> int | None:
-        """Search for the number of tasks that gives a clear verdict in four runs of five, were these gains the truth; None above `MOST`."""
+        """Search for the number of tasks that gives a clear verdict in four runs of five, were these gains the truth; None above 100,000."""
         values, weights = np.unique(np.round(gains, 12), return_counts=True)
 
         def clear(tasks: int) -> bool:
@@ -73,15 +70,7 @@ class Drop:
             found = self.verdicts(_drawn(tasks, weights.astype(np.float64)), values, tasks)
             return float((found["pass"] | found["fail"]).mean()) >= POWER
 
-        low, high = gains.size, 2 * gains.size
-        while not clear(high):
-            low, high = high, 2 * high
-            if high > MOST:
-                return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if clear(middle) else (middle, high)
-        return high
+        return least(gains.size, clear)
 
 
 def _drawn(tasks: int, weights: Floats) -> Floats:

@@ -43,7 +43,7 @@ def ground(record: TrialRecord) -> str:
     if record.outcome == "error":
         told.append(record.error or record.stop.detail)
     if record.stop.reason not in ("finished", UNKNOWN):
-        told.append(": ".join(filter(None, (record.stop.reason, record.stop.detail, _last_words(record)))))
+        told.append(": ".join(filter(None, (record.stop.reason, record.stop.detail, last_words(record)))))
     refused = next((one for one in record.events if isinstance(one, Checked) and _refuses(one)), None)
     if refused is not None:
         told.append(f"{refused.kind}: {refused.reason}")
@@ -56,7 +56,7 @@ def _refuses(check: Checked) -> bool:
     return check.stage == "grader" and check.verdict != "pass"
 
 
-def _last_words(record: TrialRecord) -> str:
+def last_words(record: TrialRecord) -> str:
     """The last line that an agent of its own wrote to stderr, or of its traceback."""
     told = [one.text for one in record.events if isinstance(one, Reported) and one.origin in ("stderr", "traceback")]
     lines = told[-1].strip().splitlines() if told else []
