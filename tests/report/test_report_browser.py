@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from report_chromium import CHROMIUM, a_browser
 from report_json import a_summary, a_task_row
 from report_pages import HOSTILE, VARIANTS, a_hostile_page, a_page
 from report_records import a_run
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")]
-
-FLAGS = ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-FLAGS += ["--disable-component-update", "--disable-sync"]
 
 Open = Callable[..., Any]
 
@@ -27,12 +21,8 @@ Open = Callable[..., Any]
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A browser without a window."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    sandbox = [] if os.geteuid() else ["--no-sandbox"]
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS + sandbox)
+    with a_browser() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")

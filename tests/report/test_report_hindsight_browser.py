@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from report_chromium import CHROMIUM, a_browser
 from report_records import a_key, a_record, a_run, a_table
-from test_report_browser import CHROMIUM, CONTRAST, FLAGS
+from test_report_browser import CONTRAST
 from test_report_hindsight import a_whole_page
 
 from evalkit.core.message import ToolCall, ToolResult
@@ -21,17 +21,6 @@ from evalkit.measure.table import Table
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")]
 
 VARIANTS = ("react", "plan", "ladder")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A browser without a window."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    sandbox = [] if os.geteuid() else ["--no-sandbox"]
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS + sandbox)
-        yield opened
-        opened.close()
 
 
 def same_calls() -> list[TrialRecord]:
@@ -54,6 +43,13 @@ def same_calls() -> list[TrialRecord]:
             outcome: Outcome = "failed" if index == 1 else "passed"
             kept.append(replace(record, outcome=outcome, events=(turn, *acts, record.events[-2])))
     return kept
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser without a window."""
+    with a_browser() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from report_chromium import CHROMIUM, a_browser
 from report_json import an_about
 from report_pages import a_hostile_page
 from report_records import a_run, a_table, bare
-from test_report_browser import CHROMIUM, CONTRAST, FLAGS
+from test_report_browser import CONTRAST
 from test_report_hindsight import a_whole_page
 
 from evalkit.core.record import Stop, TrialRecord
@@ -51,6 +51,13 @@ def a_page_of(records: list[TrialRecord], baseline: str | None = None) -> str:
 
 
 @pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser without a window."""
+    with a_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Pages as files."""
     folder = tmp_path_factory.mktemp("pages")
@@ -74,17 +81,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         paths[name] = folder / f"{name}.html"
         paths[name].write_text(html, encoding="utf-8")
     return paths
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A browser without a window."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    sandbox = [] if os.geteuid() else ["--no-sandbox"]
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS + sandbox)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
